@@ -1,0 +1,1 @@
+"""Which learners, fitted in which order; one file an agent."""

@@ -1,0 +1,1 @@
+"""Worlds an agent can live in: bodies, senses, starts, tasks and goals."""

@@ -1,0 +1,1 @@
+"""One loss each: the networks it trains, their optimizer and slow copies."""

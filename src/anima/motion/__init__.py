@@ -1,0 +1,1 @@
+"""Motion capture: read, retarget, check, keep."""

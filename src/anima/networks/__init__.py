@@ -1,0 +1,1 @@
+"""Function approximators; no losses."""

@@ -1,0 +1,23 @@
+"""What several test files share: where reference figures lie."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Small extracts of reference figures, committed."""
+    return ROOT / "tests" / "golden"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the complete reference figures and motion clips, beside the repository."""
+    path = Path(os.environ.get("ANIMA_SHARED", ROOT.parent / "shared"))
+    if not (path / "golden").is_dir():
+        pytest.skip("needs the complete reference figures in ../shared, which are not part of the repository")
+    return path
