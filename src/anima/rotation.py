@@ -21,7 +21,9 @@ def normalize(q: ArrayLike) -> Array:
     bad = ~(length[..., 0] > 1e-12)  # also true for NaN
     if np.any(bad):
         where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise BadInput(f"quaternion {q[where].tolist()} has no direction: give four finite numbers, not all zero")
+        raise BadInput(
+            f"quaternion {q[where].tolist()} has no direction: give four finite numbers, not all zero"
+        )
     return q / length
 
 
@@ -68,7 +70,9 @@ def from_matrix(m: ArrayLike) -> Array:
     m = np.asarray(m, float)
     d = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     # Four times each squared component; the largest one is a safe divisor.
-    squares = np.stack([1 + d[0] + d[1] + d[2], 1 + d[0] - d[1] - d[2], 1 - d[0] + d[1] - d[2], 1 - d[0] - d[1] + d[2]], -1)
+    squares = np.stack(
+        [1 + d[0] + d[1] + d[2], 1 + d[0] - d[1] - d[2], 1 - d[0] + d[1] - d[2], 1 - d[0] - d[1] + d[2]], -1
+    )
     xy, xz, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
     wx, wy, wz = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     rows = np.stack(

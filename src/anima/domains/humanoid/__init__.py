@@ -1,0 +1,1 @@
+"""The SMPL humanoid: body, senses, starts, tasks and goals."""
