@@ -50,8 +50,8 @@ class Zero(Task):
 class Grammar:
     """The task names of one domain: a decorator for its Task classes, and a maker from names.
 
-    A pattern is a name with slots: {angle} takes a number, {height:unsigned} one without a sign, {side:l|r} a word of
-    the list. Slots are fields of the class.
+    A pattern is a name with slots: {angle} takes a number, {height:unsigned} one without a sign, {side:l|r} a
+    word of the list. Slots are fields of the class.
     """
 
     def __init__(self, domain: str, states: States) -> None:

@@ -62,7 +62,7 @@ class Step(Generic[S_co]):
 
 
 class BatchEnv(Generic[S]):
-    """n worlds of one domain, stepped together; world i draws from a generator of its own, seeded seed + i."""
+    """n worlds of one domain, stepped together; world i draws from its own generator, seeded seed + i."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Many worlds of one model, advanced together: the contract of physics, and MuJoCo's batch behind it.
 
-The only file that steps MuJoCo. A world that diverges is noticed through MuJoCo's warning counters, because MuJoCo
-itself resets such a world silently.
+The only file that steps MuJoCo. A world that diverges is noticed through MuJoCo's warning counters, because
+MuJoCo itself resets such a world silently.
 """
 
 import logging
@@ -21,7 +21,7 @@ mujoco.set_mju_user_warning(lambda message: log.debug("MuJoCo: %s", message.stri
 
 
 class Physics(Protocol):
-    """n worlds. `qpos`, `qvel` and `ctrl` are live arrays (n, ...): read them, but place states with `place`."""
+    """n worlds. `qpos`, `qvel`, `ctrl` are live arrays (n, ...): read them, but set states with `place`."""
 
     n: int
     qpos: Array
@@ -29,7 +29,7 @@ class Physics(Protocol):
     ctrl: Array
 
     def step(self, ctrl: Array, ids: Array | None = None) -> Array:
-        """Advance one control step (all worlds, or `ids`); (k,) true where one diverged since it was placed."""
+        """Advance one control step (all worlds, or `ids`); (k,) true where one diverged since placed."""
         ...
 
     def place(self, ids: Array, qpos: Array, qvel: Array, ctrl: Array | None = None) -> None:

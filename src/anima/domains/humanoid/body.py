@@ -1,8 +1,8 @@
 """The humanoid's body: `body.json` built into a MuJoCo model with MjSpec.
 
-The SMPL skeleton (Loper et al. 2015) with one fixed shape, servo-driven as in "Zero-Shot Whole-Body Humanoid
-Control via Behavioral Foundation Models" (Tirinzoni et al. 2025): every hinge has a PD controller whose set point
-sweeps the hinge's range as its control goes from -1 to 1.
+The SMPL skeleton (Loper et al. 2015) with one fixed shape, servo-driven as in "Zero-Shot Whole-Body
+Humanoid Control via Behavioral Foundation Models" (Tirinzoni et al. 2025): every hinge has a PD controller
+whose set point sweeps the hinge's range as its control goes from -1 to 1.
 """
 
 import json
@@ -87,7 +87,7 @@ def _add_shape(part: Any, body: dict[str, Any]) -> None:
 
 
 def _add_servos(spec: mujoco.MjSpec, body: dict[str, Any]) -> None:
-    """Force = kp (set point - angle) - kv velocity, where the set point is the middle of the range + control half-ranges."""
+    """Force = kp (set point - angle) - kv speed; control 0 sets the middle of the range, -1 and 1 its ends."""
     for axis, hinge in zip("xyz", body.get("hinges", []), strict=False):
         lo, hi = (math.radians(bound) for bound in hinge["range"])
         kp, kv, force = (body["servo"][key] for key in ("kp", "kv", "force"))

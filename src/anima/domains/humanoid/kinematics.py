@@ -1,7 +1,7 @@
 """From stored qpos and qvel to a State, for many states in one pass and without MuJoCo.
 
-Equal to MuJoCo's kinematics to rounding. Arrays run over states last, so that each numpy call is one long stream;
-bodies of equal depth in the tree are computed together, chunks of states on all cores.
+Equal to MuJoCo's kinematics to rounding. Arrays run over states last, so that each numpy call is one long
+stream; bodies of equal depth in the tree are computed together, chunks of states on all cores.
 """
 
 import os
@@ -76,7 +76,7 @@ def _forward(qpos: Array, qvel: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _hinges(angle: Array, speed: Array) -> tuple[Array, Array]:
-    """Rotation (23, 3, 3, m) and angular velocity (23, 3, m) of each body in its parent: hinges x, then y, then z."""
+    """Rotation (23, 3, 3, m) and angular velocity (23, 3, m) of bodies in their parents: hinges x, y, z."""
     (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(angle), 1, 0) for f in (np.sin, np.cos))
     vx, vy, vz = np.moveaxis(speed, 1, 0)
     r = np.empty((len(angle), 3, 3, angle.shape[-1]))

@@ -17,7 +17,7 @@ SIZE = 358
 
 
 def observe(s: State) -> Array:
-    """(n, 358), all vectors in the heading frame: world axes turned about z to face where the pelvis faces."""
+    """(n, 358), vectors in the heading frame: world axes turned about z to face where the pelvis faces."""
     n = len(s)
     turn = s.heading
     out = np.empty((n, SIZE))
