@@ -1,6 +1,6 @@
-"""The `anima` command: finds the function a command stands for, lets tyro turn its signature into flags, calls it.
+"""The `anima` command: finds the function a command stands for; tyro turns its signature into flags.
 
-To add a command: write an annotated function with a docstring where it belongs, and give it a line in COMMANDS.
+To add a command: write an annotated function with a docstring where it belongs; give it a line in COMMANDS.
 """
 
 import difflib

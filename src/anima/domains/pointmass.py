@@ -53,7 +53,7 @@ class PointPhysics:
         wanted = self.qpos[rows] + DT * velocity
         place = np.clip(wanted, -1, 1)
         self.qpos[rows], self.qvel[rows] = place, np.where(place == wanted, velocity, 0.0)
-        return ~np.isfinite(wanted).all(axis=-1)
+        return np.asarray(~np.isfinite(wanted).all(axis=-1))
 
     def place(self, ids: Array, qpos: Array, qvel: Array, ctrl: Array | None = None) -> None:
         self.qpos[ids], self.qvel[ids], self.ctrl[ids] = qpos, qvel, 0 if ctrl is None else ctrl
@@ -161,14 +161,9 @@ class PointMass(Domain):
         return {"anywhere": Anywhere(), "center": Center()}
 
     def figure(self, state: State) -> tuple[Array, list[tuple[int, int]]]:
-        """The point, and the square's corners joined."""
-        n = len(state)
+        """The square, and a cross at the point."""
         corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
-        point = np.concatenate([state.qpos, np.zeros((n, 1))], axis=1)[:, None]
-        return np.concatenate([np.tile(corners, (n, 1, 1)), point], axis=1), [
-            (0, 1),
-            (1, 2),
-            (2, 3),
-            (3, 0),
-            (4, 4),
-        ]
+        arms = 0.05 * np.array([[-1.0, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0]])
+        cross = np.pad(state.qpos, ((0, 0), (0, 1)))[:, None] + arms
+        points = np.concatenate([np.tile(corners, (len(state), 1, 1)), cross], axis=1)
+        return points, [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (6, 7)]

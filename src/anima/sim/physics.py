@@ -67,7 +67,7 @@ class MujocoPhysics:
         rows = slice(None) if ids is None else ids
         self.ctrl[rows] = ctrl
         self.batch.step(ids, nstep=self.substeps, stage=mujoco.mjtStage.mjSTAGE_VEL)
-        return self._warnings(rows).any(axis=-1)
+        return np.asarray(self._warnings(rows).any(axis=-1))
 
     def place(self, ids: Array, qpos: Array, qvel: Array, ctrl: Array | None = None) -> None:
         self.batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE)

@@ -87,7 +87,7 @@ def _add_shape(part: Any, body: dict[str, Any]) -> None:
 
 
 def _add_servos(spec: mujoco.MjSpec, body: dict[str, Any]) -> None:
-    """Force = kp (set point - angle) - kv speed; control 0 sets the middle of the range, -1 and 1 its ends."""
+    """Force = kp (set point - angle) - kv speed; controls -1, 0, 1 set the range's start, middle, end."""
     for axis, hinge in zip("xyz", body.get("hinges", []), strict=False):
         lo, hi = (math.radians(bound) for bound in hinge["range"])
         kp, kv, force = (body["servo"][key] for key in ("kp", "kv", "force"))

@@ -78,4 +78,4 @@ class Mixture:
         for k, start in enumerate(self.starts):
             mine = np.flatnonzero(drawn == k)
             if len(mine):
-                start(physics, ids[mine], [rngs[i] for i in mine])
+                start(physics, ids[mine], [rngs[int(i)] for i in mine])
