@@ -58,6 +58,7 @@ def simulate(
     )
     if video is not None:
         columns = int(np.ceil(np.sqrt(envs)))  # worlds side by side share one picture
-        size = (WIDTH // columns, WIDTH // columns * 3 // 4)
+        width = WIDTH // columns // 8 * 8  # encoders want even sizes, also of the height
+        size = (width, width * 3 // 4)
         render.write_video(video, render.frames(world, np.array(path), size), world.rate, len(path))
         print(f"video: {video}")

@@ -5,6 +5,7 @@ Shadows and reflections are off and images small by default, so that software re
 
 from __future__ import annotations
 
+import copy
 import ctypes.util
 import importlib
 import os
@@ -126,6 +127,8 @@ class SurfacePainter:
         if not (0 < width <= limit[0] and 0 < height <= limit[1]):
             raise BadInput(f"image size {width} x {height} is out of range; at most {limit[0]} x {limit[1]}")
         _choose_opengl()
+        model = copy.copy(model)
+        model.vis.quality.offsamples = 0  # smooth edges take software rendering several times as long
         try:
             self.renderer = mujoco.Renderer(model, height, width)
         except Exception as problem:  # each backend fails with exceptions of its own

@@ -11,7 +11,7 @@ from anima.sim.env import Rngs, Start
 from anima.sim.physics import Physics
 
 STANDING = np.zeros(76)  # arms stretched sideways, feet on the floor, facing world -y
-STANDING[2], STANDING[3:5] = 0.94, np.sqrt(0.5)
+STANDING[2], STANDING[3:5] = 0.94, [np.cos(np.pi / 4), np.sin(np.pi / 4)]
 FALL_STEPS = 5  # a fall goes on for fewer control steps than this
 
 
