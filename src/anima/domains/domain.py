@@ -35,6 +35,7 @@ class Domain(ABC):
     rate: float  # control steps a second
     limit: int  # control steps an episode, unless asked otherwise
     tasks: Grammar
+    suites: dict[str, tuple[str, ...]]  # the tasks it is judged by, in categories
 
     @abstractmethod
     def physics(self, n: int, threads: int) -> Physics: ...

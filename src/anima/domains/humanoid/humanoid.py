@@ -8,6 +8,7 @@ from anima.domains.humanoid import kinematics, sense
 from anima.domains.humanoid.body import JOINTS, NAMES, PARENTS, SUBSTEPS, TIMESTEP, model
 from anima.domains.humanoid.reset import Fall, Mixture, TPose
 from anima.domains.humanoid.state import State
+from anima.domains.humanoid.suites import SUITES
 from anima.domains.humanoid.terms import named
 from anima.rotation import Array
 from anima.sim.env import Start
@@ -25,6 +26,7 @@ class Humanoid(Domain):
     rate = 1 / (SUBSTEPS * TIMESTEP)
     limit = 300
     tasks = named
+    suites = SUITES
 
     def physics(self, n: int, threads: int) -> MujocoPhysics:
         return MujocoPhysics(model(), n, threads, SUBSTEPS, fields=("xpos", "xmat", "sensordata"))
