@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import gymnasium
 import mujoco
+import numpy as np
 
 from anima.domains.task import Grammar, Task
 from anima.errors import BadInput
@@ -32,6 +33,7 @@ class Domain(ABC):
 
     name: str
     space: Space
+    velocities: int  # the width of qvel
     rate: float  # control steps a second
     limit: int  # control steps an episode, unless asked otherwise
     tasks: Grammar
@@ -70,6 +72,10 @@ class Domain(ABC):
     def model(self) -> mujoco.MjModel | None:
         """For rendering surfaces, where the domain has any."""
         return None
+
+    def hold(self, obs: Array) -> Array:
+        """(n, action) what keeps the poses sensed (n, obs), as far as a control can; no force unless overridden."""
+        return np.zeros((len(obs), self.space.action))
 
     def task(self, name: str) -> Task:
         return self.tasks.make(name)

@@ -145,6 +145,7 @@ class PointMass(Domain):
 
     name = "pointmass"
     space = Space(4, 2, {"position": slice(0, 2), "velocity": slice(2, 4), "pose": slice(0, 2)})
+    velocities = 2
     rate = 1 / DT
     limit = 300
     tasks = named
