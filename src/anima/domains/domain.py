@@ -38,6 +38,7 @@ class Domain(ABC):
     limit: int  # control steps an episode, unless asked otherwise
     tasks: Grammar
     suites: dict[str, tuple[str, ...]]  # the tasks it is judged by, in categories
+    test_start: str  # which of its starts they are judged from
 
     @abstractmethod
     def physics(self, n: int, threads: int) -> Physics: ...
@@ -74,7 +75,7 @@ class Domain(ABC):
         return None
 
     def hold(self, obs: Array) -> Array:
-        """(n, action) what keeps the poses sensed (n, obs), as far as a control can; no force unless overridden."""
+        """(n, action) what keeps the poses sensed (n, obs) as far as a control can; here no force at all."""
         return np.zeros((len(obs), self.space.action))
 
     def task(self, name: str) -> Task:

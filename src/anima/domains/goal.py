@@ -1,13 +1,12 @@
 """Goals: poses to reach, with names and provenance, kept in a JSON file.
 
-Also reads the two layouts in which the published benchmark keeps its goals: names to {qpos, qvel, observation,
-id}, and names to observations alone.
+Also reads the two layouts in which the published benchmark keeps its goals: names to {qpos, qvel,
+observation, id}, and names to observations alone.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +56,7 @@ def save_goals(path: Path | str, goals: Iterable[Goal], domain: Domain) -> None:
     beside.write_text(
         json.dumps({"format": FORMAT, "domain": domain.name, "goals": entries}, indent=1) + "\n"
     )
-    os.replace(beside, path)
+    beside.replace(path)
 
 
 def load_goals(path: Path | str, domain: Domain) -> list[Goal]:
@@ -71,7 +70,7 @@ def load_goals(path: Path | str, domain: Domain) -> list[Goal]:
             raise BadInput(f"{path} has the format {content['format']!r}; this version reads {FORMAT!r}")
         if content.get("domain") != domain.name:
             raise BadInput(
-                f"{path} has goals of the {content.get('domain')}, not of the {domain.name}: choose another file"
+                f"{path} has goals of the {content.get('domain')}, not of the {domain.name}: give another"
             )
         content = content.get("goals")
     if not isinstance(content, dict) or not content:

@@ -153,6 +153,7 @@ class PointMass(Domain):
         "reach": tuple(f"reach-{x}-{y}" for x in (-0.5, 0.5) for y in (-0.5, 0.5)),
         "rush": tuple(f"rush-{angle}" for angle in (0, 90, 180, 270)),
     }
+    test_start = "anywhere"
 
     def physics(self, n: int, threads: int) -> PointPhysics:
         check_count("threads", threads)  # one numpy call moves all worlds: more threads change nothing

@@ -27,11 +27,11 @@ def goal_metrics(poses: Array, goal: Array) -> dict[str, float]:
     }
 
 
-def tracking_metrics(poses: Array, target: Array, positions: slice = POSITIONS) -> dict[str, float]:
+def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSITIONS) -> dict[str, float]:
     """Of one motion: poses (T, k) reached and those wanted; T >= 3 since accelerations are compared.
 
-    positions: where in a pose the 3-vectors of bodies lie. The keys are the published ones. `success` asks for
-    a distance of at most 2 at every frame, `success_phc_linf` for every body within 0.5 m (what tables call
+    positions: where in a pose the 3-vectors of bodies lie; None if it has none. Keys are the published
+    ones: `success` asks for a distance of at most 2 at every frame, `success_phc_linf` for every body within 0.5 m (what tables call
     success), `success_phc_mean` for their mean within 0.5 m; `success_strict` is the paper's own criterion.
     """
     if np.shape(poses) != np.shape(target) or len(poses) < 3:
@@ -39,14 +39,18 @@ def tracking_metrics(poses: Array, target: Array, positions: slice = POSITIONS) 
             f"poses reached {np.shape(poses)} and wanted {np.shape(target)} must be equally many, at least 3"
         )
     d = pose_distance(poses, target)
-    x = np.asarray(poses, float)[:, positions], np.asarray(target, float)[:, positions]
-    apart = np.linalg.norm((x[0] - x[1]).reshape(len(d), -1, 3), axis=-1)  # (T, bodies) meters
-    return {
+    metrics = {
         "proximity": float(proximity(d).mean()),
         "distance": float(d.mean()),
         "success": float((d <= NEAR).all()),
         "success_strict": float((d <= STRICT).all()),
         "emd": emd(poses, target),
+    }
+    if positions is None:
+        return metrics
+    x = np.asarray(poses, float)[:, positions], np.asarray(target, float)[:, positions]
+    apart = np.linalg.norm((x[0] - x[1]).reshape(len(d), -1, 3), axis=-1)  # (T, bodies) meters
+    return metrics | {
         "mpjpe_g": 1000 * float(np.linalg.norm(x[0] - x[1], axis=-1).mean()),
         "vel_dist": 1000 * _mean_difference(x, 1),
         "accel_dist": 1000 * _mean_difference(x, 2),

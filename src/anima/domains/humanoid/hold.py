@@ -15,7 +15,7 @@ def hold(obs: Array) -> Array:
 
 
 def joint_angles(obs: Array) -> Array:
-    """(n, 69) hinge angles, radians, read off the rotations sensed."""
+    """(n, 69) hinge angles, radians, read off the rotations sensed; those about y within a quarter turn."""
     obs = np.atleast_2d(np.asarray(obs, float))
     turns = rotation.from_six(obs[:, PARTS["rotations"]].reshape(len(obs), len(PARENTS), 6))
     parents = turns[:, list(PARENTS[1:])]

@@ -29,6 +29,7 @@ class Humanoid(Domain):
     limit = 300
     tasks = named
     suites = SUITES
+    test_start = "fall"
 
     def physics(self, n: int, threads: int) -> MujocoPhysics:
         return MujocoPhysics(model(), n, threads, SUBSTEPS, fields=("xpos", "xmat", "sensordata"))
