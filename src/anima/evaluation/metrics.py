@@ -31,8 +31,9 @@ def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSI
     """Of one motion: poses (T, k) reached and those wanted; T >= 3 since accelerations are compared.
 
     positions: where in a pose the 3-vectors of bodies lie; None if it has none. Keys are the published
-    ones: `success` asks for a distance of at most 2 at every frame, `success_phc_linf` for every body within 0.5 m (what tables call
-    success), `success_phc_mean` for their mean within 0.5 m; `success_strict` is the paper's own criterion.
+    ones. At every frame `success` asks for a distance of at most 2, `success_phc_linf` for each body within
+    0.5 m (what tables call success), `success_phc_mean` for their mean within 0.5 m, `success_strict` (the
+    paper's own criterion) for a distance of at most 0.5.
     """
     if np.shape(poses) != np.shape(target) or len(poses) < 3:
         raise BadInput(

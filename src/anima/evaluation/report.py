@@ -52,7 +52,7 @@ def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | N
         if (suite, name) in known:
             for metric, column in columns(suite, result).items():
                 base = known[suite, name].mean(metric)
-                notes[column] = f"{values[column] / base:.2f}×" if base else "-"
+                notes[column] = f"({values[column] / base:.2f} of reference)" if base else "-"
         rows.append(Row(suite, name, values, notes))
     return rows
 
@@ -60,8 +60,8 @@ def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | N
 def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None = None) -> list[Row]:
     """For each suite its mean by category, its mean, its interquartile mean with a 95 % interval.
 
-    The interval is over seeds where several are given, over episodes otherwise. With a reference, a last row has
-    the mean of the items' ratios to it.
+    The interval is over seeds where several are given, over episodes otherwise. With a reference, a last row
+    has the mean of the items' ratios to it.
     """
     runs, known = _runs(seeds), _items(reference or [])
     rows: list[Row] = []
@@ -96,7 +96,7 @@ def terminal(rows: Sequence[Row], title: str) -> list[Table]:
     tables = []
     for suite in dict.fromkeys(row.suite for row in rows):
         mine = [row for row in rows if row.suite == suite]
-        table = Table("", *[column for column in mine[0].values], title=f"{suite}: {title}")
+        table = Table("", *mine[0].values, title=f"{suite}: {title}")
         for row in mine:
             table.add_row(row.name, *(_cell(row, column) for column in mine[0].values))
         tables.append(table)

@@ -1,4 +1,4 @@
-"""Results on disk: a JSON line for each task, goal or clip as soon as it is finished, so that one can go on."""
+"""Results on disk: a JSON line for each task, goal or clip as it is finished, so that one can go on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from anima import __version__
 from anima.domains.domain import Domain
 from anima.errors import BadInput
 from anima.evaluation.trials import Result
@@ -75,7 +75,7 @@ def provenance(
 ) -> dict[str, Any]:
     """What decides the numbers: versions, body, player, settings, and what the files given hold."""
     made = {
-        "anima": __version__,
+        "anima": version("anima"),
         "mujoco": mujoco.__version__,
         "domain": domain.name,
         "model": _model_hash(domain),
