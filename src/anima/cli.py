@@ -17,6 +17,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anima.domains.simulate:simulate",
         "drive a domain with random actions; print the speed, write a video",
     ),
+    "tasks": (
+        "anima.domains.listing:tasks",
+        "list the tasks of a domain and the words of reward expressions",
+    ),
+    "evaluate": (
+        "anima.evaluation.commands:evaluate",
+        "measure a player on rewards, goals and motions; write tables and plots",
+    ),
+    "report": (
+        "anima.evaluation.commands:report",
+        "compare evaluations: seeds of one thing, and a reference",
+    ),
 }
 
 
