@@ -13,7 +13,7 @@ from anima.rotation import Array
 RANGES: Array = model().jnt_range[1:].reshape(len(NAMES) - 1, 3, 2).copy()  # radians, a row a jointed body
 CANDIDATES = 6  # triples kept a frame
 SMOOTH = 3.0  # radians of violation, in one frame, that a radian of jump is worth
-CALM = 0.7  # radians a frame below which a path needs no search
+CALM = 0.7  # radians a frame: where the best candidates move less, no search is needed
 
 
 def hinge_angles(turns: Array, ranges: Array) -> tuple[Array, Array]:
@@ -26,7 +26,7 @@ def hinge_angles(turns: Array, ranges: Array) -> tuple[Array, Array]:
     violation = np.take_along_axis(violation, order, axis=2)
     chosen = np.zeros(violation.shape[:2], int)
     jumps = np.abs(np.diff(clamped[:, :, 0], axis=0)).max(axis=-1, initial=0.0)
-    hard = np.flatnonzero((violation[..., 0] > 0).any(axis=0) | (jumps > CALM).any(axis=0))
+    hard = np.flatnonzero((jumps > CALM).any(axis=0))
     if len(hard):
         chosen[:, hard] = _smoothest(clamped[:, hard], violation[:, hard])
     pick = chosen[..., None, None]
@@ -57,6 +57,7 @@ def _smoothest(clamped: Array, violation: Array) -> Array:
         total = violation[t] + routes.min(axis=-1)
     path = np.empty((frames, clamped.shape[1]), int)
     path[-1] = total.argmin(axis=-1)
+    rows = np.arange(clamped.shape[1])
     for t in range(frames - 1, 0, -1):
-        path[t - 1] = np.take_along_axis(back[t], path[t][:, None], axis=-1)[:, 0]
+        path[t - 1] = back[t, rows, path[t]]
     return path

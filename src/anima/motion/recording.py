@@ -46,20 +46,33 @@ class Recording:
 
     def turns(self, local: Array | None = None) -> Array:
         """(T, J, 4) rotations in the world's axes; of the recording, or of other local rotations."""
-        local = self.local if local is None else local
-        out = np.empty_like(local)
-        for j, parent in enumerate(self.parents):
-            out[:, j] = local[:, j] if parent < 0 else rotation.multiply(out[:, parent], local[:, j])
+        out = np.array(self.local if local is None else local)
+        depth = self.depth()
+        for level in range(1, max(depth) + 1):
+            here = [j for j, deep in enumerate(depth) if deep == level]
+            out[:, here] = rotation.multiply(out[:, [self.parents[j] for j in here]], out[:, here])
         return out
 
-    def places(self, turns: Array, root: Array | None = None) -> Array:
-        """(T, J, 3) joint positions that follow from world rotations; the root at the origin if not given."""
-        out = np.zeros((*turns.shape[:2], 3))
+    def depth(self) -> list[int]:
+        """How many joints lie between each joint and the root."""
+        depth = [0] * len(self.joints)
+        for j, parent in enumerate(self.parents):
+            depth[j] = depth[parent] + 1 if parent >= 0 else 0
+        return depth
+
+    def path(self, turns: Array, joint: int) -> Array:
+        """(T, 3) where one joint goes, given all world rotations (T, J, 4)."""
+        parent = self.parents[joint]
+        if parent < 0:
+            return self.root
+        return self.path(turns, parent) + rotation.rotate(turns[:, parent], self.offsets[joint])
+
+    def places(self, turns: Array) -> Array:
+        """(J, 3) joints of one pose with world rotations (J, 4), the root at the origin."""
+        out, axes = np.zeros((len(self.joints), 3)), rotation.to_matrix(turns)
         for j, parent in enumerate(self.parents):
             if parent >= 0:
-                out[:, j] = out[:, parent] + rotation.rotate(turns[:, parent], self.offsets[j])
-            elif root is not None:
-                out[:, j] = root
+                out[j] = out[parent] + axes[parent] @ self.offsets[j]
         return out
 
 

@@ -31,6 +31,7 @@ LIMBS: dict[str, tuple[str, tuple[int, int, int]]] = {
     "R_Elbow": ("R_Wrist", (-1, 0, 0)),
 }
 FOLLOWERS = {"L_Elbow": "L_Shoulder", "R_Elbow": "R_Shoulder", "L_Wrist": "L_Elbow", "R_Wrist": "R_Elbow"}
+TWISTED = ("L_Shoulder", "L_Elbow", "R_Shoulder", "R_Elbow")
 AXIS = ("Pelvis", "Torso", "Spine", "Chest", "Neck", "Head")
 T_POSE = 25.0  # degrees that limbs of a first frame may differ from a T-pose's to be taken for one
 MOST = 110.0  # degrees that limbs of a rest pose may differ from a T-pose's (hanging arms: 90)
@@ -65,18 +66,16 @@ def retarget(
     kind, still = _rest(recording, found, joint, rest)
     if kind == "first" and len(recording) > 1:
         recording = recording.cut(1)
-    at_rest = recording.places(still[None])[0]
+    at_rest = recording.places(still)
     axes = _axes(at_rest, joint)
     world = _world(up or recording.up or found.up, axes)
-    turns = _body_turns(recording, found, joint, still, at_rest, axes, world)
-    angles, pelvis, clamped = _fit(turns)
-    legs = [np.linalg.norm(np.diff(at_rest[[joint[f"{side}_{part}"] for part in ("Hip", "Knee", "Ankle")]], axis=0), axis=1).sum() for side in "LR"]
-    leg = float(np.mean(legs))
-    if not leg > 0:
-        raise BadInput(f"the legs of skeleton {found.name} have no length in this file")
+    turns = recording.turns()
+    wanted = _body_turns(turns, found, joint, still, at_rest, axes)
+    angles, pelvis, clamped = _fit({body: rotation.multiply(world, turn) for body, turn in wanted.items()})
+    leg = _leg(at_rest, joint)
     unit = guess_unit(leg) if unit is None else unit
     grow = LEG / leg
-    hips = _hip_center(recording, joint)
+    hips = np.mean([recording.path(turns, joint[body]) for body in ("L_Hip", "R_Hip")], axis=0)
     qpos = np.empty((len(recording), 76))
     qpos[:, :3] = rotation.rotate(world, hips * grow) - rotation.rotate(pelvis, HIP_CENTER)
     qpos[:, 3:7], qpos[:, 7:] = pelvis, angles
@@ -112,7 +111,7 @@ def _rest(
 
 def _stray(recording: Recording, joint: dict[str, int], turns: Array) -> tuple[float, str]:
     """The largest angle between a limb of a pose and a T-pose's, in degrees, and whose it is."""
-    places = recording.places(turns[None])[0]
+    places = recording.places(turns)
     try:
         axes = _axes(places, joint)
     except BadInput:
@@ -167,17 +166,20 @@ def _world(up: str | None, axes: Array) -> Array:
     return np.array([1.0, 0, 0, 0]) if up == "z" else STAND_UP
 
 
+def _leg(at_rest: Array, joint: dict[str, int]) -> float:
+    """Length from hip over knee to ankle, the mean of both sides."""
+    chains = [at_rest[[joint[f"{side}_{part}"] for part in ("Hip", "Knee", "Ankle")]] for side in "LR"]
+    length = float(np.mean([np.linalg.norm(np.diff(chain, axis=0), axis=1).sum() for chain in chains]))
+    if not length > 0:
+        raise BadInput("the legs have no length in this file")
+    return length
+
+
 def _body_turns(
-    recording: Recording,
-    skeleton: Skeleton,
-    joint: dict[str, int],
-    still: Array,
-    at_rest: Array,
-    axes: Array,
-    world: Array,
+    turns: Array, skeleton: Skeleton, joint: dict[str, int], still: Array, at_rest: Array, axes: Array
 ) -> dict[str, Array]:
-    """(T, 4) world rotations wanted of the bodies that the file says something about."""
-    turns = recording.turns()
+    """(T, 4) rotations wanted of the bodies that the file says something about, in the file's world."""
+    twist = rotation.from_axis([1.0, 0.0, 0.0], np.radians(skeleton.twist))
     fix: dict[str, Array] = {}
     wanted: dict[str, Array] = {}
     for body in NAMES:
@@ -190,13 +192,14 @@ def _body_turns(
             if way is not None:
                 base = rotation.rotate(fix[body], np.array(ideal, float))
                 fix[body] = rotation.multiply(_shortest(base, way), fix[body])
-        rest = rotation.multiply(rotation.conjugate(still[joint[body]]), rotation.multiply(axes, fix[body]))
-        wanted[body] = rotation.multiply(world, rotation.multiply(turns[:, joint[body]], rest))
+        local = rotation.multiply(fix[body], twist) if body in TWISTED else fix[body]
+        rest = rotation.multiply(rotation.conjugate(still[joint[body]]), rotation.multiply(axes, local))
+        wanted[body] = rotation.multiply(turns[:, joint[body]], rest)
     known = [body for body in AXIS if body in wanted]
     for low, high in zip(known, known[1:], strict=False):
         between = AXIS[AXIS.index(low) + 1 : AXIS.index(high)]
         for k, body in enumerate(between, start=1):
-            share = np.full(len(recording), k / (len(between) + 1))
+            share = np.full(len(turns), k / (len(between) + 1))
             wanted[body] = rotation.slerp(wanted[low], wanted[high], share)
     return wanted
 
@@ -225,12 +228,6 @@ def _fit(wanted: dict[str, Array]) -> tuple[Array, Array, float]:
         angles[:, bodies - 1], excess[:, bodies - 1] = found, over
         actual[:, bodies] = rotation.multiply(base, rotation.from_matrix(rotation.from_euler(found)))
     return angles.reshape(frames, -1), pelvis, float((excess > CLAMPED).mean())
-
-
-def _hip_center(recording: Recording, joint: dict[str, int]) -> Array:
-    """(T, 3) the middle between the hips, in the file's world."""
-    places = recording.places(recording.turns(), recording.root)
-    return places[:, [joint["L_Hip"], joint["R_Hip"]]].mean(axis=1)
 
 
 HIP_CENTER: Array = OFFSETS[[INDEX["L_Hip"], INDEX["R_Hip"]]].mean(axis=0)

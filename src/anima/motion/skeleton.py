@@ -38,6 +38,7 @@ class Skeleton:
     up: str | None = None  # the world's upward axis where the file's poses do not show it
     rest: str | dict[str, list[float]] = "auto"  # T-pose: frame 0, the hierarchy, or joint: quaternion (w first)
     align: bool = True  # whether limbs of its rest pose are compared with a T-pose's
+    twist: float = 0.0  # degrees about x by which its elbows, in a T-pose, bend aside of the horizontal
 
     def fits(self, joints: tuple[str, ...]) -> bool:
         known = {plain(joint) for joint in joints}
@@ -92,7 +93,7 @@ def load_skeleton(path: str) -> Skeleton:
 
 def make_skeleton(name: str, entry: Any) -> Skeleton:
     """Checked: known fields, known bodies, the needed ones present, a usable rest pose."""
-    fields = {"bodies", "marks", "about", "up", "rest", "align"}
+    fields = {"bodies", "marks", "about", "up", "rest", "align", "twist"}
     if not isinstance(entry, dict) or not isinstance(entry.get("bodies"), dict):
         raise BadInput(f'skeleton {name}: "bodies" must map our bodies to joints')
     if unknown := set(entry) - fields:
@@ -112,9 +113,11 @@ def make_skeleton(name: str, entry: Any) -> Skeleton:
     elif rest not in RESTS:
         raise BadInput(f"skeleton {name}: rest is {rest!r}; it is one of {', '.join(RESTS)} or a table of rotations")
     marks = tuple(entry.get("marks", ()))
-    return Skeleton(
-        name, bodies, marks, entry.get("about", ""), entry.get("up"), rest, bool(entry.get("align", True))
-    )
+    twist = entry.get("twist", 0.0)
+    if not isinstance(twist, int | float) or not abs(twist) <= 180:
+        raise BadInput(f"skeleton {name}: twist is {twist!r}; it must be degrees from -180 to 180")
+    align = bool(entry.get("align", True))
+    return Skeleton(name, bodies, marks, entry.get("about", ""), entry.get("up"), rest, align, float(twist))
 
 
 def _some(joints: tuple[str, ...]) -> str:
