@@ -12,7 +12,7 @@ from anima.rotation import Array
 
 RANGES: Array = model().jnt_range[1:].reshape(len(NAMES) - 1, 3, 2).copy()  # radians, a row a jointed body
 CANDIDATES = 6  # triples kept a frame
-SMOOTH = 3.0  # radians of violation, in one frame, that a radian of jump is worth
+SMOOTH = 10.0  # radians of violation, in one frame, that a radian of jump is worth
 CALM = 0.7  # radians a frame: where the best candidates move less, no search is needed
 
 
