@@ -1,10 +1,12 @@
 """From rotations to the angles of three hinges (x, y, z): the branch that stays in range and moves smoothly.
 
 A rotation has two triples of angles, and each angle any number of full turns. The path through the frames is
-chosen by dynamic programming: least violation of the ranges plus least movement of the clamped angles.
+chosen by dynamic programming: least violation of the ranges plus least movement of the clamped angles. Where a
+path must still jump from one end of a range to the other, it is eased over a few frames.
 """
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
 from anima import rotation
 from anima.domains.humanoid.body import NAMES, model
@@ -13,6 +15,8 @@ from anima.rotation import Array
 RANGES: Array = model().jnt_range[1:].reshape(len(NAMES) - 1, 3, 2).copy()  # radians, a row a jointed body
 CANDIDATES = 6  # triples kept a frame
 SMOOTH = 10.0  # radians of violation, in one frame, that a radian of jump is worth
+STEEP = 1.0  # radians a frame beyond which a hinge's path is eased
+EASE = 3  # frames before and after a jump over which it is spread
 CALM = 0.7  # radians a frame: where the best candidates move less, no search is needed
 
 
@@ -31,7 +35,7 @@ def hinge_angles(turns: Array, ranges: Array) -> tuple[Array, Array]:
         chosen[:, hard] = _smoothest(clamped[:, hard], violation[:, hard])
     pick = chosen[..., None, None]
     angles = np.take_along_axis(clamped, pick, axis=2)[:, :, 0]
-    return angles, np.abs(np.take_along_axis(wanted, pick, axis=2)[:, :, 0] - angles)
+    return _ease(angles), np.abs(np.take_along_axis(wanted, pick, axis=2)[:, :, 0] - angles)
 
 
 def _candidates(angles: Array, ranges: Array) -> Array:
@@ -61,3 +65,13 @@ def _smoothest(clamped: Array, violation: Array) -> Array:
     for t in range(frames - 1, 0, -1):
         path[t - 1] = back[t, rows, path[t]]
     return path
+
+
+def _ease(angles: Array) -> Array:
+    """The same angles (T, k, 3), running means around jumps."""
+    steep = np.abs(np.diff(angles, axis=0)) > STEEP
+    if not steep.any():
+        return angles
+    around = np.concatenate([steep, np.zeros_like(steep[:1])])
+    near = maximum_filter1d(around.astype(np.int8), 2 * EASE, axis=0, mode="constant") > 0
+    return np.where(near, uniform_filter1d(angles, 2 * EASE + 1, axis=0, mode="nearest"), angles)

@@ -15,6 +15,8 @@ from anima.domains.humanoid.body import INDEX, NAMES
 from anima.domains.humanoid.kinematics import LEVELS, OFFSETS
 from anima.errors import BadInput
 from anima.motion.angles import RANGES, hinge_angles
+from anima.motion.quality import LIMBS as FLICKERING
+from anima.motion.quality import flicker_share
 from anima.motion.recording import Recording, guess_unit
 from anima.motion.skeleton import Skeleton, find_skeleton, plain
 from anima.rotation import Array
@@ -50,6 +52,7 @@ class Fitted:
     unit: float  # meters a unit of the recording
     skeleton: str
     rest: str  # which rest pose was used
+    flicker: float  # share of recorded frames in which a limb jumps
 
 
 def retarget(
@@ -79,7 +82,8 @@ def retarget(
     qpos = np.empty((len(recording), 76))
     qpos[:, :3] = rotation.rotate(world, hips * grow) - rotation.rotate(pelvis, HIP_CENTER)
     qpos[:, 3:7], qpos[:, 7:] = pelvis, angles
-    return Fitted(qpos, recording.rate, clamped, grow / unit, unit, found.name, kind)
+    flicker = flicker_share(recording.local[:, [joint[body] for body in FLICKERING if body in joint]])
+    return Fitted(qpos, recording.rate, clamped, grow / unit, unit, found.name, kind, flicker)
 
 
 def _rest(
