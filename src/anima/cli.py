@@ -17,6 +17,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anima.domains.simulate:simulate",
         "drive a domain with random actions; print the speed, write a video",
     ),
+    "motions import": ("anima.motion.commands:import_motions", "read motion files into a library"),
+    "motions info": ("anima.motion.commands:info", "say what a library holds"),
+    "motions skeletons": ("anima.motion.commands:skeletons", "list the skeletons that are known"),
 }
 
 
