@@ -1,8 +1,8 @@
 """From rotations to the angles of three hinges (x, y, z): the branch that stays in range and moves smoothly.
 
 A rotation has two triples of angles, and each angle any number of full turns. The path through the frames is
-chosen by dynamic programming: least violation of the ranges plus least movement of the clamped angles. Where a
-path must still jump from one end of a range to the other, it is eased over a few frames.
+chosen by dynamic programming: least violation of the ranges plus least movement of the clamped angles. Where
+a path must still jump from one end of a range to the other, it is eased over a few frames.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ CALM = 0.7  # radians a frame: where the best candidates move less, no search is
 
 
 def hinge_angles(turns: Array, ranges: Array) -> tuple[Array, Array]:
-    """Angles (T, k, 3) within ranges (k, 3, 2) for quaternions (T, k, 4), and by how much each was clamped."""
+    """Angles (T, k, 3) within ranges (k, 3, 2) for quaternions (T, k, 4), and how far each was clamped."""
     wanted = _candidates(rotation.to_euler(rotation.to_matrix(turns)), ranges)  # (T, k, C, 3)
     clamped = np.clip(wanted, ranges[:, None, :, 0], ranges[:, None, :, 1])
     violation = np.abs(wanted - clamped).sum(axis=-1)

@@ -36,7 +36,7 @@ class Clip:
     def __post_init__(self) -> None:
         if self.qpos.ndim != 2 or self.qvel.ndim != 2 or len(self.qpos) != len(self.qvel):
             raise BadInput(
-                f"clip {self.name}: qpos {self.qpos.shape} and qvel {self.qvel.shape} must be (T, nq) and (T, nv)"
+                f"clip {self.name}: qpos {self.qpos.shape}, qvel {self.qvel.shape} must be (T, nq), (T, nv)"
             )
         if len(self.qpos) == 0:
             raise BadInput(f"clip {self.name} has no frames")
@@ -53,7 +53,9 @@ class Clip:
     def cut(self, start: int, stop: int) -> Clip:
         """Frames start to stop - 1, as a clip of its own."""
         if not 0 <= start < stop <= len(self):
-            raise BadInput(f"cannot cut frames {start} to {stop} of {self.name}, which has {len(self)} frames")
+            raise BadInput(
+                f"cannot cut frames {start} to {stop} of {self.name}, which has {len(self)} frames"
+            )
         return replace(self, qpos=self.qpos[start:stop], qvel=self.qvel[start:stop])
 
     def resample(self, rate: float) -> Clip:
@@ -120,7 +122,9 @@ def velocities(qpos: Array, rate: float, domain: str = "humanoid") -> Array:
 def mirror(qpos: Array, qvel: Array, domain: str = "humanoid") -> tuple[Array, Array]:
     """Frames of the humanoid seen in a mirror across the world's plane x = 0."""
     if domain != "humanoid":
-        raise BadInput(f"a motion of the {domain} cannot be mirrored; only the humanoid has a left and a right")
+        raise BadInput(
+            f"a motion of the {domain} cannot be mirrored; only the humanoid has a left and a right"
+        )
     turned = qpos[:, 7:].reshape(len(qpos), -1, 3)[:, SWAP] * REFLECT_TURN
     speeds = qvel[:, 6:].reshape(len(qvel), -1, 3)[:, SWAP] * REFLECT_TURN
     root = [qpos[:, :3] * REFLECT, qpos[:, 3:4], qpos[:, 4:7] * REFLECT_TURN]

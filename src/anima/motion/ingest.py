@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from anima import __version__
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.motion.clip import Clip, load_clip, velocities
@@ -29,11 +27,12 @@ from anima.motion.formats.bvh import read_bvh
 from anima.motion.formats.deepmimic import read_deepmimic
 from anima.motion.formats.humenv import read_humenv
 from anima.motion.ground import settle
-from anima.motion.library import Entry, write_library
+from anima.motion.library import VERSION, Entry, write_library
 from anima.motion.manifest import Fact
 from anima.motion.quality import Gate, measure
 from anima.motion.recording import Recording
 from anima.motion.retarget import retarget
+from anima.rotation import Array
 
 SUFFIXES = (".bvh", ".npz", ".txt", ".json", ".hdf5", ".h5")
 SEARCHED = (".bvh", ".npz", ".txt", ".hdf5", ".h5")  # in folders, where .json is rather a manifest
@@ -99,9 +98,12 @@ def ingest(
             entries[entry.name] = (entry, parts / row["file"])
     kept = [entry for entry, _ in entries.values()]
     if manifest is not None:
-        notes += [f"{name} is in the manifest, but no file gives it" for name in manifest if name not in entries]
+        given = {source.path.stem for source in sources} | {Path(row["file"]).stem for row in rejected}
+        notes += [
+            f"{name} is in the manifest, but no file gives it" for name in manifest if name not in given
+        ]
 
-    def load(entry: Entry) -> tuple[np.ndarray, np.ndarray]:
+    def load(entry: Entry) -> tuple[Array, Array]:
         clip = load_clip(entries[entry.name][1])
         return clip.qpos, clip.qvel
 
@@ -137,26 +139,27 @@ def prepare(source: Source, settings: Settings) -> list[tuple[Clip, list[str]]]:
         "file": source.path.name,
         "sha256": source.sha256,
         "settings": asdict(settings),
-        "version": __version__,
+        "version": VERSION,
     }
-    about = {"description": fact.description, "category": fact.category}
     if not isinstance(recorded, Recording):
         done = []
         for clip in recorded:
             report = measure(clip)
-            clip = replace(clip, provenance={**origin, "report": report.json()}, **about)
+            told = replace(clip, description=fact.description, category=fact.category)
+            clip = replace(told, provenance={**origin, "report": report.json()})
             done.append((clip, Gate().faults(report, clip.rate)))
         return done
     rate = make_domain("humanoid").rate
-    if settings.rate or (fact.captured_fps and fact.sha256 == source.sha256):
-        recorded = replace(recorded, rate=settings.rate or fact.captured_fps)
+    true_rate = settings.rate or (fact.captured_fps if fact.sha256 == source.sha256 else None)
+    if true_rate is not None:
+        recorded = replace(recorded, rate=true_rate)
     fitted = retarget(recorded.resample(rate), settings.skeleton, settings.rest, settings.up, settings.unit)
     qpos, floor, lift = settle(fitted.qpos, rate)
     if settings.refine:
         from anima.motion.refine import refine
 
         qpos = refine(qpos, rate)
-    clip = Clip(source.path.stem, rate, qpos, velocities(qpos, rate), **about)
+    clip = Clip(source.path.stem, rate, qpos, velocities(qpos, rate), fact.description, fact.category)
     report = measure(clip, fitted.scale, fitted.clamped, lift, fitted.flicker)
     fit = {"skeleton": fitted.skeleton, "rest": fitted.rest, "unit": fitted.unit, "scale": fitted.scale}
     clip = replace(clip, provenance={**origin, **fit, "floor": floor, "report": report.json()})
@@ -174,7 +177,9 @@ def read_file(path: Path, rate: float | None = None) -> Recording | list[Clip]:
         return read_deepmimic(path)
     if suffix in (".hdf5", ".h5"):
         return read_humenv(path)
-    raise BadInput(f"{path}: files ending in {suffix or 'nothing'} are not known; known are {', '.join(SUFFIXES)}")
+    raise BadInput(
+        f"{path}: files ending in {suffix or 'nothing'} are not known; known are {', '.join(SUFFIXES)}"
+    )
 
 
 def _sources(
@@ -193,7 +198,9 @@ def _sources(
         if (twin := seen.get(sha256)) is not None:
             other = fact and twin.fact and fact.split != twin.fact.split
             where = f", which is in the other split ({twin.fact.split})" if other and twin.fact else ""
-            rejected.append({"file": str(path), "reason": f"duplicate: the same bytes as {twin.path.name}{where}"})
+            rejected.append(
+                {"file": str(path), "reason": f"duplicate: the same bytes as {twin.path.name}{where}"}
+            )
             continue
         seen[sha256] = source
     return list(seen.values()), rejected, notes
@@ -202,7 +209,7 @@ def _sources(
 def _key(source: Source, settings: Settings) -> str:
     """Names the result of a file under these settings."""
     fact = asdict(source.fact) if source.fact else None
-    text = json.dumps([source.sha256, source.path.stem, fact, asdict(settings), __version__])
+    text = json.dumps([source.sha256, source.path.stem, fact, asdict(settings), VERSION])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

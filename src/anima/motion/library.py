@@ -11,18 +11,19 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from anima import __version__
 from anima.errors import BadInput
 from anima.motion.clip import MIRRORED, Clip, mirror
 from anima.rotation import Array
 
 FORMAT = "anima motions 1"
+VERSION = version("anima")
 SPLITS = ("train", "test")
 EMD_RANGE = (0.5, 5.0)  # clipped to this before binning
 EMD_BIN = 0.5
@@ -43,10 +44,19 @@ class Entry:
 class Library:
     """Clips of one domain, or of one split, with a weight each."""
 
-    def __init__(self, entries: Sequence[Entry], qpos: Array, qvel: Array, domain: str, rate: float, hash: str) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], qpos: Array, qvel: Array, domain: str, rate: float, hash: str
+    ) -> None:
         if not entries:
             raise BadInput("a library needs at least one clip")
-        self.entries, self.qpos, self.qvel, self.domain, self.rate, self.hash = entries, qpos, qvel, domain, rate, hash
+        self.entries, self.qpos, self.qvel, self.domain, self.rate, self.hash = (
+            entries,
+            qpos,
+            qvel,
+            domain,
+            rate,
+            hash,
+        )
         self.names = [entry.name for entry in entries]
         self.categories = [entry.category for entry in entries]
         self.descriptions = [entry.description for entry in entries]
@@ -58,7 +68,7 @@ class Library:
 
     @classmethod
     def open(cls, path: Path | str, split: str | None = None, mirrored: bool = False) -> Library:
-        """The clips of a split ("train", "test", None for all); `mirrored` adds a copy of each, held in memory."""
+        """The clips of a split (None: of all); `mirrored` adds a mirrored copy of each, held in memory."""
         content, entries, (qpos, qvel) = _read(Path(path))
         if split is not None:
             rows = [k for k, entry in enumerate(entries) if entry.split == split]
@@ -71,7 +81,10 @@ class Library:
         if mirrored:
             other = mirror(np.asarray(qpos), np.asarray(qvel), content["domain"])
             qpos, qvel = np.concatenate([qpos, other[0]]), np.concatenate([qvel, other[1]])
-            entries = [*entries, *(Entry(**{**asdict(entry), "name": entry.name + MIRRORED}) for entry in entries)]
+            entries = [
+                *entries,
+                *(Entry(**{**asdict(entry), "name": entry.name + MIRRORED}) for entry in entries),
+            ]
         return cls(entries, qpos, qvel, content["domain"], content["rate"], content["hash"])
 
     def __len__(self) -> int:
@@ -87,7 +100,14 @@ class Library:
         entry = self.entries[k]
         qpos, qvel = (np.asarray(array[part], float) for array in (self.qpos, self.qvel))
         return Clip(
-            entry.name, self.rate, qpos, qvel, entry.description, entry.category, entry.provenance, self.domain
+            entry.name,
+            self.rate,
+            qpos,
+            qvel,
+            entry.description,
+            entry.category,
+            entry.provenance,
+            self.domain,
         )
 
     def draw_frames(self, count: int, rng: np.random.Generator) -> Array:
@@ -95,9 +115,11 @@ class Library:
         return self.draw_segments(count, 1, rng)[:, 0]
 
     def draw_segments(self, count: int, length: int, rng: np.random.Generator) -> Array:
-        """(count, length) rows of consecutive frames: a clip by weight among those long enough, then any start."""
+        """(count, length) rows of consecutive frames: a clip by weight among those long enough, any start."""
         if length < 1 or length > self.lengths.max():
-            raise BadInput(f"segments of {length} frames asked; the longest clip has {self.lengths.max()} frames")
+            raise BadInput(
+                f"segments of {length} frames asked; the longest clip has {self.lengths.max()} frames"
+            )
         edges = np.cumsum(np.where(self.lengths >= length, self.weights, 0))
         if not edges[-1] > 0:
             raise BadInput(f"no clip with a weight above 0 has {length} frames")
@@ -128,7 +150,9 @@ class Library:
         """Weights as another run left them, one a clip."""
         weights = np.asarray(weights, float)
         if weights.shape != (len(self),) or not (weights >= 0).all() or not weights.sum() > 0:
-            raise BadInput(f"need {len(self)} weights >= 0, not all zero; got an array of shape {weights.shape}")
+            raise BadInput(
+                f"need {len(self)} weights >= 0, not all zero; got an array of shape {weights.shape}"
+            )
         self._weigh(weights)
 
     def _weigh(self, raw: Array) -> None:
@@ -136,7 +160,9 @@ class Library:
 
     def _find(self, name: str) -> int:
         if name not in self._index:
-            raise BadInput(f"there is no clip {name!r} among {len(self)} clips, such as {', '.join(self.names[:5])}")
+            raise BadInput(
+                f"there is no clip {name!r} among {len(self)} clips, such as {', '.join(self.names[:5])}"
+            )
         return self._index[name]
 
 
@@ -155,11 +181,18 @@ def write_library(
     if repeated := {name for name in names if names.count(name) > 1}:
         raise BadInput(f"two clips are called {', '.join(sorted(repeated))}")
     if strange := {entry.split for entry in entries} - set(SPLITS):
-        raise BadInput(f"a clip is in the split {', '.join(sorted(strange))}; there are {' and '.join(SPLITS)}")
+        raise BadInput(
+            f"a clip is in the split {', '.join(sorted(strange))}; there are {' and '.join(SPLITS)}"
+        )
     entries = sorted(entries, key=lambda entry: (SPLITS.index(entry.split), entry.name))
     beside = path.with_name(path.name + ".new")
     digest, total, start = hashlib.sha256(), sum(entry.frames for entry in entries), 0
-    content: dict[str, Any] = {"domain": domain, "rate": rate, "version": __version__, "rejected": list(rejected)}
+    content: dict[str, Any] = {
+        "domain": domain,
+        "rate": rate,
+        "version": VERSION,
+        "rejected": list(rejected),
+    }
     content["clips"] = [asdict(entry) for entry in entries]
     with h5py.File(beside, "w") as file:
         for entry in entries:
@@ -195,14 +228,18 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Entry], tuple[Array, Array]]
                 raise BadInput(f"{path} is not a motion library of this version ({FORMAT!r})")
             content = json.loads(file["content"][:].tobytes())
             entries = [Entry(**clip) for clip in content["clips"]]
-            frames = [_map(path, file[key], sum(entry.frames for entry in entries)) for key in ("qpos", "qvel")]
+            frames = [
+                _map(path, file[key], sum(entry.frames for entry in entries)) for key in ("qpos", "qvel")
+            ]
             if not {"domain", "rate", "hash"} <= set(content):
                 raise BadInput(f"{path} is damaged: its description is incomplete")
             return content, entries, (frames[0], frames[1])
     except BadInput:
         raise
     except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{path} is damaged or cut off, or no motion library ({error}): import it again") from error
+        raise BadInput(
+            f"{path} is damaged or cut off, or no motion library ({error}): import it again"
+        ) from error
 
 
 def _map(path: Path, data: Any, frames: int) -> Array:

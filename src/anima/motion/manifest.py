@@ -34,7 +34,9 @@ def load_manifest(source: str | Path) -> dict[str, Fact]:
     """From a JSON list of facts, by id; "cmu" is the one that ships with the package."""
     try:
         text = (
-            files("anima.motion").joinpath("cmu.json").read_text() if source == CMU else Path(source).read_text()
+            files("anima.motion").joinpath("cmu.json").read_text()
+            if source == CMU
+            else Path(source).read_text()
         )
         rows = json.loads(text)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -55,7 +57,9 @@ def _fact(source: str | Path, k: int, row: Any) -> Fact:
         raise BadInput(f'manifest {source}: entry {k} has no "id"')
     split = row.get("split", "train")
     if split not in SPLITS:
-        raise BadInput(f"manifest {source}: clip {row['id']} is in the split {split!r}; there are {', '.join(SPLITS)}")
+        raise BadInput(
+            f"manifest {source}: clip {row['id']} is in the split {split!r}; there are {', '.join(SPLITS)}"
+        )
     rate = row.get("captured_fps")
     if rate is not None and not (isinstance(rate, int | float) and rate > 0):
         raise BadInput(f"manifest {source}: clip {row['id']} has captured_fps {rate!r}; it must be above 0")

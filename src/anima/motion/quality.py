@@ -33,7 +33,7 @@ class Report:
     frames: int
     clamped: float  # share of joint values that had to be clamped, or lie outside their ranges
     flicker: float  # share of frames in which a limb jumps implausibly
-    skate: float  # m/s, mean horizontal speed of standing feet
+    skate: float  # m/s, mean horizontal speed of the part of a foot on the floor that moves least
     penetration: float  # m, mean depth of the lowest point below the floor
     depth: float  # m, the deepest
     lift: float  # m, how far the body was lifted where it sank into the floor
@@ -42,7 +42,9 @@ class Report:
     fall: float | None  # m/s², acceleration in flight at the recorded body's size; None without a flight
 
     def json(self) -> dict[str, Any]:
-        return {key: round(value, 5) if isinstance(value, float) else value for key, value in asdict(self).items()}
+        return {
+            key: round(value, 5) if isinstance(value, float) else value for key, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,13 @@ class Gate:
         """Why a clip is refused, one sentence a reason; empty where it is good."""
         found = []
         if report.frames < self.seconds * rate:
-            found.append(f"too short: {report.frames} frames, {report.frames / rate:.2f} s, of at least {self.seconds} s")
+            found.append(
+                f"too short: {report.frames} frames, {report.frames / rate:.2f} s, at least {self.seconds} s"
+            )
         if report.clamped > self.clamped:
-            found.append(f"out of range: {report.clamped:.0%} of the joint values, at most {self.clamped:.0%}")
+            found.append(
+                f"out of range: {report.clamped:.0%} of the joint values, at most {self.clamped:.0%}"
+            )
         if report.flicker > self.flicker:
             found.append(f"flickering: {report.flicker:.1%} of the frames, at most {self.flicker:.0%}")
         if report.depth > self.depth:
@@ -74,7 +80,7 @@ class Gate:
             found.append(f"floating: {report.aloft:.1f} s without touching the floor, at most {self.aloft} s")
         if report.fall is not None and not self.fall[0] <= report.fall <= self.fall[1]:
             found.append(
-                f"wrong rate suspected: in flight it falls with {report.fall:.1f} m/s², not 9.8: give the true --rate"
+                f"wrong rate suspected: in flight it falls with {report.fall:.1f} m/s², not 9.8: give --rate"
             )
         return found
 
@@ -87,13 +93,13 @@ def measure(
     heights = clearance(s)
     lowest = heights.min(axis=1)
     standing = heights[:, FEET] < CONTACT
-    speed = np.linalg.norm(s.linear[:, FEET, :2], axis=-1)
-    flights = _runs(lowest > ALOFT)
+    speed = np.where(standing, np.linalg.norm(s.linear[:, FEET, :2], axis=-1), np.inf).min(axis=1)
+    flights = runs(lowest > ALOFT)
     return Report(
         frames=len(clip),
         clamped=out_of_range(clip.qpos) if clamped is None else clamped,
         flicker=max(flicker, flicker_share(hinge_turns(clip.qpos)[:, [INDEX[body] - 1 for body in LIMBS]])),
-        skate=float(speed[standing].mean()) if standing.any() else 0.0,
+        skate=float(speed[standing.any(axis=1)].mean()) if standing.any() else 0.0,
         penetration=float(np.maximum(-lowest, 0).mean()),
         depth=float(max(-lowest.min(), 0)),
         lift=lift,
@@ -144,7 +150,7 @@ def _fall(s: State, flights: list[tuple[int, int]], rate: float, scale: float) -
     return float(np.median(falls)) if falls else None
 
 
-def _runs(flags: Array) -> list[tuple[int, int]]:
+def runs(flags: Array) -> list[tuple[int, int]]:
     """(start, stop) of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

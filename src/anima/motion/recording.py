@@ -40,7 +40,9 @@ class Recording:
             return replace(self, rate=rate)
         low, share = sample_points(len(self), self.rate, rate)
         high = np.minimum(low + 1, len(self) - 1)
-        local = rotation.slerp(self.local[low], self.local[high], np.broadcast_to(share[:, None], (len(low), len(self.joints))))
+        local = rotation.slerp(
+            self.local[low], self.local[high], np.broadcast_to(share[:, None], (len(low), len(self.joints)))
+        )
         root = self.root[low] + (self.root[high] - self.root[low]) * share[:, None]
         return replace(self, local=local, root=root, rate=rate)
 

@@ -1,11 +1,12 @@
-"""From a recorded skeleton to our body: rotations relative to a rest pose, hinge angles in range, legs to scale.
+"""From a recorded skeleton to our body: rotations relative to a rest pose, hinges in range, legs to scale.
 
-A body is turned as its joint is turned away from a T-pose. Each body is fitted in the axes of its parent as the
-parent came out after clamping, so that a limit reached at one joint does not bend the limbs beyond it.
+A body is turned as its joint is turned away from a T-pose. Each body is fitted in the axes of its parent as
+the parent came out after clamping, so that a limit reached at one joint does not bend the limbs beyond it.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,9 +87,7 @@ def retarget(
     return Fitted(qpos, recording.rate, clamped, grow / unit, unit, found.name, kind, flicker)
 
 
-def _rest(
-    recording: Recording, skeleton: Skeleton, joint: dict[str, int], choice: str
-) -> tuple[str, Array]:
+def _rest(recording: Recording, skeleton: Skeleton, joint: dict[str, int], choice: str) -> tuple[str, Array]:
     """Which rest pose, and its world rotations (J, 4)."""
     if choice == "auto":
         choice = skeleton.rest if isinstance(skeleton.rest, str) else "given"
@@ -107,8 +106,8 @@ def _rest(
         worst, limb = _stray(recording, joint, turns)
         if worst > MOST:
             raise BadInput(
-                f"the {'first frame' if choice == 'first' else 'hierarchy'} is no rest pose: {limb} points {worst:.0f}° "
-                "away from a T-pose's; give the rest pose in a skeleton file, or use a file that begins with a T-pose"
+                f"the {'first frame' if choice == 'first' else 'hierarchy'} is no rest pose: {limb} points "
+                f"{worst:.0f}° away from a T-pose's; give `rest` in a skeleton file"
             )
     return choice, turns
 
@@ -200,7 +199,7 @@ def _body_turns(
         rest = rotation.multiply(rotation.conjugate(still[joint[body]]), rotation.multiply(axes, local))
         wanted[body] = rotation.multiply(turns[:, joint[body]], rest)
     known = [body for body in AXIS if body in wanted]
-    for low, high in zip(known, known[1:], strict=False):
+    for low, high in itertools.pairwise(known):
         between = AXIS[AXIS.index(low) + 1 : AXIS.index(high)]
         for k, body in enumerate(between, start=1):
             share = np.full(len(turns), k / (len(between) + 1))
@@ -237,6 +236,9 @@ def _fit(wanted: dict[str, Array]) -> tuple[Array, Array, float]:
 HIP_CENTER: Array = OFFSETS[[INDEX["L_Hip"], INDEX["R_Hip"]]].mean(axis=0)
 LEG = float(
     np.mean(
-        [np.linalg.norm(OFFSETS[[INDEX[f"{side}_{part}"] for part in ("Knee", "Ankle")]], axis=1).sum() for side in "LR"]
+        [
+            np.linalg.norm(OFFSETS[[INDEX[f"{side}_{part}"] for part in ("Knee", "Ankle")]], axis=1).sum()
+            for side in "LR"
+        ]
     )
 )

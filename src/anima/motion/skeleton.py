@@ -36,7 +36,9 @@ class Skeleton:
     marks: tuple[str, ...] = ()  # joints that tell this skeleton from ones of similar names
     about: str = ""
     up: str | None = None  # the world's upward axis where the file's poses do not show it
-    rest: str | dict[str, list[float]] = "auto"  # T-pose: frame 0, the hierarchy, or joint: quaternion (w first)
+    rest: str | dict[str, list[float]] = (
+        "auto"  # T-pose: frame 0, the hierarchy, or joint: quaternion (w first)
+    )
     align: bool = True  # whether limbs of its rest pose are compared with a T-pose's
     twist: float = 0.0  # degrees about x by which its elbows, in a T-pose, bend aside of the horizontal
 
@@ -66,7 +68,8 @@ def find_skeleton(wanted: str | None, joints: tuple[str, ...]) -> Skeleton:
         skeleton = table().get(wanted) or load_skeleton(wanted)
         if not skeleton.fits(joints):
             raise BadInput(
-                f"skeleton {skeleton.name} needs joints {', '.join(skeleton.missing(joints))}; there are {_some(joints)}"
+                f"skeleton {skeleton.name} needs joints {', '.join(skeleton.missing(joints))}; "
+                f"there are {_some(joints)}"
             )
         return skeleton
     fitting = [skeleton for skeleton in table().values() if skeleton.fits(joints)]
@@ -82,7 +85,9 @@ def load_skeleton(path: str) -> Skeleton:
     """A JSON or TOML file with the fields of Skeleton; only `bodies` is needed."""
     file = Path(path)
     if file.suffix not in (".json", ".toml"):
-        raise BadInput(f"there is no skeleton {path!r}; there are {', '.join(table())}, or give a .json or .toml file")
+        raise BadInput(
+            f"there is no skeleton {path!r}; there are {', '.join(table())}, or give a .json or .toml file"
+        )
     try:
         text = file.read_text()
         entry = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
@@ -97,7 +102,9 @@ def make_skeleton(name: str, entry: Any) -> Skeleton:
     if not isinstance(entry, dict) or not isinstance(entry.get("bodies"), dict):
         raise BadInput(f'skeleton {name}: "bodies" must map our bodies to joints')
     if unknown := set(entry) - fields:
-        raise BadInput(f"skeleton {name}: unknown {', '.join(sorted(unknown))}; there is {', '.join(sorted(fields))}")
+        raise BadInput(
+            f"skeleton {name}: unknown {', '.join(sorted(unknown))}; there is {', '.join(sorted(fields))}"
+        )
     bodies = {str(body): str(joint) for body, joint in entry["bodies"].items()}
     if strange := [body for body in bodies if body not in INDEX]:
         raise BadInput(f"skeleton {name}: our body has no {', '.join(strange)}; it has {', '.join(INDEX)}")
@@ -111,7 +118,9 @@ def make_skeleton(name: str, entry: Any) -> Skeleton:
             raise BadInput(f"skeleton {name}: a rest rotation is four numbers, w first")
         rest = {joint: normalize(turn).tolist() for joint, turn in rest.items()}
     elif rest not in RESTS:
-        raise BadInput(f"skeleton {name}: rest is {rest!r}; it is one of {', '.join(RESTS)} or a table of rotations")
+        raise BadInput(
+            f"skeleton {name}: rest is {rest!r}; it is one of {', '.join(RESTS)} or a table of rotations"
+        )
     marks = tuple(entry.get("marks", ()))
     twist = entry.get("twist", 0.0)
     if not isinstance(twist, int | float) or not abs(twist) <= 180:

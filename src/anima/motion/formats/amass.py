@@ -16,8 +16,8 @@ from anima.rotation import Array
 
 JOINTS = (
     "Pelvis", "L_Hip", "R_Hip", "Torso", "L_Knee", "R_Knee", "Spine", "L_Ankle", "R_Ankle", "Chest", "L_Toe",
-    "R_Toe", "Neck", "L_Thorax", "R_Thorax", "Head", "L_Shoulder", "R_Shoulder", "L_Elbow", "R_Elbow", "L_Wrist",
-    "R_Wrist", "L_Hand", "R_Hand",
+    "R_Toe", "Neck", "L_Thorax", "R_Thorax", "Head", "L_Shoulder", "R_Shoulder", "L_Elbow", "R_Elbow",
+    "L_Wrist", "R_Wrist", "L_Hand", "R_Hand",
 )  # fmt: skip
 RATE_KEYS = ("mocap_framerate", "mocap_frame_rate")
 LAYOUTS = {72: "SMPL", 156: "SMPL-H", 165: "SMPL-X"}  # numbers a frame
@@ -34,7 +34,7 @@ def read_amass(path: Path, rate: float | None = None) -> Recording:
         with np.load(path, allow_pickle=False) as file:
             if not any(key in file for key in RATE_KEYS) and rate is None:
                 raise BadInput(
-                    f"{path}: neither {RATE_KEYS[0]} nor {RATE_KEYS[1]} is there: give frames a second with --rate"
+                    f"{path}: no {RATE_KEYS[0]} or {RATE_KEYS[1]} inside: give frames a second with --rate"
                 )
             stored = next((float(file[key]) for key in RATE_KEYS if key in file), rate)
             poses, trans = _poses(path, file), _numbers(path, file, "trans")
@@ -46,7 +46,9 @@ def read_amass(path: Path, rate: float | None = None) -> Recording:
         raise BadInput(f"{path}: the frame rate is {stored}; it must be above 0")
     if trans.shape != (len(poses), 3):
         raise BadInput(f"{path}: trans has shape {trans.shape}, but poses {len(poses)} frames")
-    parents = [JOINTS.index(parent) if parent else -1 for parent in (_entry(name)["parent"] for name in JOINTS)]
+    parents = [
+        JOINTS.index(parent) if parent else -1 for parent in (_entry(name)["parent"] for name in JOINTS)
+    ]
     offsets = np.array([_entry(name)["pos"] for name in JOINTS])
     # The model's origin is not its pelvis: it stands where the pelvis of the rest pose is `offsets[0]` away.
     root = trans + offsets[0]
@@ -65,7 +67,9 @@ def _poses(path: Path, file: "np.lib.npyio.NpzFile") -> Array:
     elif "root_orient" in file and "pose_body" in file:
         root, body = _numbers(path, file, "root_orient"), _numbers(path, file, "pose_body")
         if root.ndim != 2 or root.shape[1] != 3 or body.shape != (len(root), 63):
-            raise BadInput(f"{path}: root_orient {root.shape} and pose_body {body.shape} must be (T, 3) and (T, 63)")
+            raise BadInput(
+                f"{path}: root_orient {root.shape} and pose_body {body.shape} must be (T, 3) and (T, 63)"
+            )
         flat = np.concatenate([root, body], axis=1)
     else:
         raise BadInput(f"{path}: no poses inside, only {', '.join(sorted(file.files)) or 'nothing'}")

@@ -49,7 +49,9 @@ def parse_bvh(text: str) -> Recording:
             series = values[:, column]
             column += 1
             if kind == "rotation":
-                local[:, j] = rotation.multiply(local[:, j], rotation.from_axis(np.eye(3)[axis], np.radians(series)))
+                local[:, j] = rotation.multiply(
+                    local[:, j], rotation.from_axis(np.eye(3)[axis], np.radians(series))
+                )
             elif j == 0:
                 root[:, axis] = series
             else:  # some writers repeat the offset, perhaps scaled, as a channel
@@ -126,7 +128,9 @@ class _Hierarchy:
             word = self._next("a channel")
             match = CHANNEL.fullmatch(word)
             if match is None:
-                raise BadInput(f"joint {joint}: {word[:40]!r} is no channel; expected such as Zrotation, Xposition")
+                raise BadInput(
+                    f"joint {joint}: {word[:40]!r} is no channel; expected such as Zrotation, Xposition"
+                )
             channels.append((match[2].lower(), AXES[match[1].lower()]))
         moves = [channel for channel in channels if channel[0] == "position"]
         if len(set(moves)) != len(moves):
@@ -163,7 +167,9 @@ def _motion(text: str, width: int) -> tuple[int, float, Array]:
     try:
         frames, step = int(head[1]), float(head[2])
     except ValueError:
-        raise BadInput(f"Frames is {head[1]!r} and Frame Time {head[2]!r}; need a count and seconds") from None
+        raise BadInput(
+            f"Frames is {head[1]!r} and Frame Time {head[2]!r}; need a count and seconds"
+        ) from None
     if frames < 1:
         raise BadInput(f"Frames is {frames}: there is no motion")
     if not (np.isfinite(step) and step > 0):

@@ -1,7 +1,8 @@
 """DeepMimic motion files (Peng et al. 2018): JSON text with one row of 44 numbers a frame.
 
-A row: seconds the frame lasts, root position, root rotation, then joints in order, spherical ones as quaternions
-(w first) and knees and elbows as angles about z. The body faces x, y is up; at rest its arms hang down.
+A row: seconds the frame lasts, root position, root rotation, then joints in order, spherical ones as
+quaternions (w first) and knees and elbows as angles about z. The body faces x, y is up; at rest its arms
+hang down.
 """
 
 import json
@@ -59,10 +60,14 @@ def parse_deepmimic(path: Path) -> Recording:
     if rows.ndim != 2 or rows.shape[1] != WIDTH:
         raise BadInput(f"frames have shape {rows.shape}; expected (T, {WIDTH})")
     if not np.isfinite(rows).all():
-        raise BadInput(f"frame {int(np.argwhere(~np.isfinite(rows))[0, 0])} holds a number that is not finite")
+        raise BadInput(
+            f"frame {int(np.argwhere(~np.isfinite(rows))[0, 0])} holds a number that is not finite"
+        )
     steps = rows[:-1, 0] if len(rows) > 1 else rows[:, 0]
     if not (steps > 0).all() or np.ptp(steps) > 1e-3 * steps.mean():
-        raise BadInput(f"frames last {steps.min():g} to {steps.max():g} s; they must all last equally long, above 0")
+        raise BadInput(
+            f"frames last {steps.min():g} to {steps.max():g} s; they must all last equally long, above 0"
+        )
     names = [name for name, *_ in BODIES]
     local = np.zeros((len(rows), len(BODIES), 4))
     local[..., 0] = 1
