@@ -1,4 +1,4 @@
-"""FB for fixed datasets: the policy stays with stored actions, the better the more (AWAC, Nair et al. 2020)."""
+"""FB for fixed datasets: the policy stays with stored actions, the better the more (AWAC, Nair et al.)."""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ def mlp(inputs: int, hidden: int, hidden_layers: int, outputs: int, members: int
     """Hidden layers, the first with layer norm and tanh, the others with ReLU; then a linear output."""
     layers = first_layer(inputs, hidden, members)
     for _ in range(hidden_layers - 1):
-        layers += [linear(hidden, hidden, members), nn.ReLU()]
+        layers += [linear(hidden, hidden, members), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers, linear(hidden, outputs, members))
 
 

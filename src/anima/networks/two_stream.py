@@ -70,8 +70,8 @@ def _embedding(inputs: int, config: TwoStream.Config) -> nn.Sequential:
         )
     layers = first_layer(inputs, h, m)
     for _ in range(between):
-        layers += [linear(h, h, m), nn.ReLU()]
-    return nn.Sequential(*layers, linear(h, h // 2, m), nn.ReLU())
+        layers += [linear(h, h, m), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers, linear(h, h // 2, m), nn.ReLU(inplace=True))
 
 
 def _head(outputs: int, config: TwoStream.Config) -> nn.Sequential:
@@ -81,5 +81,5 @@ def _head(outputs: int, config: TwoStream.Config) -> nn.Sequential:
         return nn.Sequential(*blocks, Block(h, outputs, m, activate=False))
     layers: list[nn.Module] = []
     for _ in range(config.hidden_layers):
-        layers += [linear(h, h, m), nn.ReLU()]
+        layers += [linear(h, h, m), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers, linear(h, outputs, m))
