@@ -34,7 +34,9 @@ def main() -> None:
     report("paper size", {"hidden": 1024, "latent": 256, "batch": 1024}, 3, peak, None)
 
 
-def report(what: str, size: dict[str, int], rounds: int, peak: float, limit: float | None, **config: Any) -> None:
+def report(
+    what: str, size: dict[str, int], rounds: int, peak: float, limit: float | None, **config: Any
+) -> None:
     agent, online, expert = make(**size, **config)
     products = recorded(lambda: agent.update(online, expert)) if not config else []
     update, alone = interleaved(lambda: agent.update(online, expert), lambda: replay(products), rounds)
@@ -87,7 +89,11 @@ def recorded(run: Callable[[], Any]) -> list[Operands]:
 
 def like(x: Tensor) -> Tensor:
     """Another tensor of the same shape and strides."""
-    return torch.empty_strided(x.shape, x.stride()).normal_() if 0 not in x.stride() else torch.randn(x.shape[1:]).expand(x.shape)
+    return (
+        torch.empty_strided(x.shape, x.stride()).normal_()
+        if 0 not in x.stride()
+        else torch.randn(x.shape[1:]).expand(x.shape)
+    )
 
 
 def replay(products: list[Operands]) -> None:

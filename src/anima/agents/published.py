@@ -72,19 +72,22 @@ def load_published(folder: Path | str) -> FB:
 
     Slow copies are taken where the folder has them, and otherwise start equal to their networks.
     """
-    folder = Path(folder)
-    agent = agent_from(settings_of(_read_json(folder / "config.json")))
-    assert isinstance(agent, FB)
-    path = folder / "model.safetensors"
+    path = Path(folder) / "model.safetensors"
+    config = _read_json(Path(folder) / "config.json")
     try:
         theirs = load_file(path)
     except (OSError, SafetensorError) as error:
         raise BadInput(f"{path} cannot be read as safetensors ({error}): the folder needs one") from error
-    given = {_translated(name, {v: k for k, v in NAMES.items()}): t for name, t in theirs.items()}
-    weights = {name: tensor for name, tensor in agent.state_dict().items() if name.startswith("ring.")}
-    for name in agent.state_dict():
-        if ".slow." in name:
-            weights[name] = given.get(name, given.get(name.replace(".slow.", "."), agent.state_dict()[name]))
+    agent = agent_from(settings_of(config, with_style=any(name.startswith("_critic") for name in theirs)))
+    assert isinstance(agent, FB)
+    ours = {their: our for our, their in NAMES.items()}
+    given = {_translated(name, ours): tensor for name, tensor in theirs.items()}
+    weights = {}
+    for name, tensor in agent.state_dict().items():
+        if name.startswith("ring."):
+            weights[name] = tensor
+        elif ".slow." in name:
+            weights[name] = given.get(name.replace(".slow.", "."), tensor)
     try:
         load_weights(agent, {**weights, **given})
     except BadInput as error:
@@ -109,19 +112,19 @@ def save_published(agent: FB, folder: Path | str, slow: bool = False) -> None:
     (folder / "config.json").write_text(json.dumps(published_config(agent), indent=4))
 
 
-def settings_of(published: Mapping[str, Any]) -> dict[str, Any]:
-    """What `agent_from` takes, from a published model's configuration."""
-    with_style = not {"critic", "discriminator"}.isdisjoint(published.get("archi", {}))
-    known = MODEL if with_style else MODEL | {"archi": _without_style(ARCHITECTURE)}
-    c = _completed(published, known, "config.json")
-    if c["obs_dim"] < 1 or c["action_dim"] < 1:
-        raise BadInput("config.json: obs_dim and action_dim must be given, as positive numbers")
+def settings_of(published: Any, with_style: bool = False) -> dict[str, Any]:
+    """What `agent_from` takes, from a published model's configuration; it is FB-CPR's if that has a critic."""
+    c = _completed(published, MODEL, "config.json")
+    with_style = with_style or not {"critic", "discriminator"}.isdisjoint(published.get("archi", {}))
+    for field in ("obs_dim", "action_dim", "seq_length"):
+        if type(c[field]) is not int or c[field] < 1:
+            raise BadInput(f"config.json: {field} must be given as a positive whole number, not {c[field]!r}")
     a = c["archi"]
     config: dict[str, Any] = {
         "latent": a["z_dim"],
         "on_sphere": bool(a["norm_z"]),
         "segment": c["seq_length"],
-        "batch": -(-1024 // c["seq_length"]) * c["seq_length"],  # up to a multiple, as published
+        "batch": -(-max(1024, a["z_dim"]) // c["seq_length"]) * c["seq_length"],  # a multiple, as published
         "normalize_obs": bool(c["norm_obs"]),
         "measure": {
             "forward": _network(a["f"], "f"),
@@ -130,8 +133,6 @@ def settings_of(published: Mapping[str, Any]) -> dict[str, Any]:
                 "hidden_layers": a["b"]["hidden_layers"],
                 "on_sphere": bool(a["b"]["norm"]),
             },
-            # A published model wider than the batch is for prompting; the Fz loss could not be computed.
-            "value_weight": 0.1 if a["z_dim"] <= 1024 else 0.0,
         },
         "policy": {"network": _network(a["actor"], "actor"), "std": c["actor_std"]},
     }
@@ -195,10 +196,6 @@ def _described(ours: Any) -> dict[str, Any]:
     }
 
 
-def _without_style(architecture: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in architecture.items() if k not in ("critic", "discriminator")}
-
-
 def _completed(values: Any, known: Mapping[str, Any], where: str) -> dict[str, Any]:
     """`values` with what they leave out; unknown keys are errors."""
     if not isinstance(values, Mapping):
@@ -221,8 +218,7 @@ def _translated(name: str, table: Mapping[str, str]) -> str:
 
 
 def _their_words(message: str) -> str:
-    parts = message.split("'")
-    return "'".join([_translated(part, NAMES) for part in parts])
+    return "'".join(_translated(part, NAMES) for part in message.split("'"))
 
 
 def _read_json(path: Path) -> Any:
