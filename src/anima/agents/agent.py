@@ -123,7 +123,8 @@ class Agent(nn.Module, ABC):
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Copy tensors into a module; a missing, unknown or misshapen one is named in the error."""
     own = module.state_dict()
-    for name, tensor in own.items():
+    # Slow copies last: an error should name the network itself.
+    for name, tensor in sorted(own.items(), key=lambda item: ".slow." in item[0]):
         if name not in weights:
             raise BadInput(
                 f"tensor {name!r} is missing: the file does not hold a whole model of this configuration"

@@ -113,7 +113,7 @@ def save_published(agent: FB, folder: Path | str, slow: bool = False) -> None:
 
 
 def settings_of(published: Any, with_style: bool = False) -> dict[str, Any]:
-    """What `agent_from` takes, from a published model's configuration; it is FB-CPR's if that has a critic."""
+    """What `agent_from` takes, from a published model's configuration; FB-CPR's if it has a critic."""
     c = _completed(published, MODEL, "config.json")
     with_style = with_style or not {"critic", "discriminator"}.isdisjoint(published.get("archi", {}))
     for field in ("obs_dim", "action_dim", "seq_length"):
