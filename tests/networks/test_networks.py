@@ -65,7 +65,9 @@ def test_an_ensemble_equals_its_members(residual: bool) -> None:
     for k in range(3):
         weights = {name: p[k].squeeze(0) for name, p in many.named_parameters()}
         shapes = {name: p.shape for name, p in one.named_parameters()}
-        one.load_state_dict({n: w if w.shape == shapes[n] and w.dim() < 2 else w.mT for n, w in weights.items()})
+        one.load_state_dict(
+            {n: w if w.shape == shapes[n] and w.dim() < 2 else w.mT for n, w in weights.items()}
+        )
         torch.testing.assert_close(one(*inputs)[0], together[k], atol=1e-5, rtol=1e-5)
 
 
