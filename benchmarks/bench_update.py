@@ -27,34 +27,33 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{torch.get_num_threads()} threads")
     small = {"hidden": 256, "latent": 64, "batch": 256}
-    report("small", small, options.rounds, LIMIT)
+    against_products(f"small (limit {LIMIT})", small, options.rounds)
     if options.compile:
-        report("small, compiled", small, options.rounds, None, compile=True)
-    report("paper size", {"hidden": 1024, "latent": 256, "batch": 1024}, 3, None)
-
-
-def report(what: str, size: dict[str, int], rounds: int, limit: float | None, **config: Any) -> None:
-    agent, online, expert = make(**size, **config)
-    products = recorded(lambda: agent.update(online, expert)) if not config else []
-    peaks: list[float] = []
-    update, alone, _ = interleaved(
-        rounds,
-        lambda: agent.update(online, expert),
-        lambda: replay(products),
-        lambda: peaks.append(sgemm_rate()),
+        plain, compiled = (make(**small, compile=on) for on in (False, True))
+        one, other = interleaved(options.rounds, plain, compiled)
+        print(f"small, compiled: {1e3 * other:.1f} ms against {1e3 * one:.1f} plain, ratio {other / one:.2f}")
+    against_products(
+        "paper size", {"hidden": 1024, "latent": 256, "batch": 1024}, max(1, options.rounds // 10)
     )
-    line = f"{what:16s} update {1e3 * update:7.1f} ms, {1 / update:6.1f}/s"
-    if products:
-        work = sum(2 * out.numel() * a.shape[-1] for a, _, out in products)
-        line += (
-            f"; {len(products)} products of {work / 1e9:.2f} GFLOP alone {1e3 * alone:7.1f} ms; "
-            f"ratio {update / alone:.2f}{f' (limit {limit})' if limit else ''}; "
-            f"{work / update / max(peaks):.0%} of the sgemm peak, {max(peaks) / 1e9:.0f} GFLOP/s"
-        )
-    print(line, flush=True)
 
 
-def make(hidden: int, latent: int, batch: int, **config: Any) -> tuple[Any, Transitions, Segments]:
+def against_products(what: str, size: dict[str, int], rounds: int) -> None:
+    update = make(**size)
+    products, peaks = recorded(update), list[float]()
+    whole, alone, _ = interleaved(
+        rounds, update, lambda: replay(products), lambda: peaks.append(sgemm_rate())
+    )
+    work = sum(2 * out.numel() * a.shape[-1] for a, _, out in products)
+    print(
+        f"{what}: update {1e3 * whole:.1f} ms, {1 / whole:.1f}/s; its {len(products)} products of "
+        f"{work / 1e9:.2f} GFLOP alone {1e3 * alone:.1f} ms; ratio {whole / alone:.2f}; "
+        f"{work / whole / max(peaks):.0%} of the sgemm peak of {max(peaks) / 1e9:.0f} GFLOP/s",
+        flush=True,
+    )
+
+
+def make(hidden: int, latent: int, batch: int, **config: Any) -> Callable[[], Any]:
+    """One FB-CPR update on random data."""
     network = {"hidden": hidden}
     sizes = {
         "latent": latent,
@@ -64,13 +63,14 @@ def make(hidden: int, latent: int, batch: int, **config: Any) -> tuple[Any, Tran
         "critic": {"network": network},
         "style": network,
     }
-    agent = make_agent("fbcpr", Space(OBS, ACTION), sizes | config)
+    agent: Any = make_agent("fbcpr", Space(OBS, ACTION), sizes | config)
     n = batch
     z = torch.nn.functional.normalize(torch.randn(n, latent), dim=-1) * latent**0.5
     online = Transitions(
         torch.randn(n, OBS), torch.rand(n, ACTION) * 2 - 1, torch.randn(n, OBS), torch.rand(n) < 0.01, z
     )
-    return agent, online, Segments(torch.randn(n // 8, 8, OBS), torch.randn(n // 8, 8, OBS))
+    expert = Segments(torch.randn(n // 8, 8, OBS), torch.randn(n // 8, 8, OBS))
+    return lambda: agent.update(online, expert)
 
 
 def recorded(run: Callable[[], Any]) -> list[Operands]:

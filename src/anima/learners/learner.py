@@ -44,6 +44,7 @@ class Learner(nn.Module):
         self._tau = 0.0
         self._clip = 0.0
         self._steps = 0
+        self._compute: Callable[..., Loss] = type(self).loss  # unbound: a copy uses its own weights
 
     def trains(self, *, weight_decay: float = 0.0, clip: float = 0.0, **rates: float) -> None:
         """Train these networks, each with its learning rate; `clip` > 0 bounds each one's gradient norm."""
@@ -66,7 +67,7 @@ class Learner(nn.Module):
 
     def fit(self, *inputs: Any, **named: Any) -> Metrics:
         """One step down the loss."""
-        loss, metrics = self._loss(*inputs, **named)
+        loss, metrics = self._compute(self, *inputs, **named)
         self.minimize(loss)
         return {f"{self.name}/{key}": value.detach() for key, value in {"loss": loss, **metrics}.items()}
 
@@ -93,14 +94,10 @@ class Learner(nn.Module):
             online: list[Tensor] = [p for name in self.slow for p in self.get_submodule(name).parameters()]
             torch._foreach_lerp_(slow, online, self._tau)
 
-    @property
-    def _loss(self) -> Callable[..., Loss]:
-        return self.__dict__.get("_compiled_loss", self.loss)
-
     def use_compiler(self) -> None:
         """Compile the loss from now on; where that cannot work, warn once and go on without."""
         if self.compilable and compiler_works():
-            self.__dict__["_compiled_loss"] = torch.compile(self.loss)
+            self._compute = torch.compile(type(self).loss)
 
     def optimizer_state(self) -> dict[str, Tensor]:
         """Adam's memory by parameter: `network.weight/exp_avg` …; empty before the first step."""
