@@ -1,1 +1,16 @@
 """Which learners, fitted in which order; one file an agent."""
+
+from anima.agents import fb, fb_awac, fbcpr, fbcpr_bc
+from anima.agents.agent import Agent, agent_from, agent_names, default_config, make_agent
+
+__all__ = [
+    "Agent",
+    "agent_from",
+    "agent_names",
+    "default_config",
+    "fb",
+    "fb_awac",
+    "fbcpr",
+    "fbcpr_bc",
+    "make_agent",
+]

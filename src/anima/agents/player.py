@@ -1,4 +1,4 @@
-"""Who acts: a player follows contexts step by step, a subject turns prompts into contexts. Numpy only.
+"""Who acts: a player follows contexts step by step, a subject turns prompts into contexts. Numpy in and out.
 
 Everything that is evaluated is a Subject. Two that learn nothing are here, as floor lines for those that do.
 """
@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from anima.domains.task import Task
+from anima.errors import BadInput
 from anima.rotation import Array
 
 Context = Any  # what steers an agent: opaque outside it
@@ -41,6 +45,26 @@ class Subject(Protocol):
     def play(self, contexts: Sequence[Context]) -> Player:
         """A player for as many worlds as contexts, each of which follows its own."""
         ...
+
+
+class Actor(Protocol):
+    """What a latent player needs of an agent."""
+
+    def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array: ...
+
+
+class LatentPlayer:
+    """World i follows contexts[i]: a latent (d,), or (T, d) with one a step, of which the last stays."""
+
+    def __init__(self, agent: Actor, contexts: Sequence[Array], mean: bool = True) -> None:
+        """`mean` False adds the noise of exploration."""
+        rows = [np.atleast_2d(np.asarray(context, np.float32)) for context in contexts]
+        self.agent, self.mean, self.latents = agent, mean, np.concatenate(rows)
+        self.last = np.array([len(row) - 1 for row in rows])
+        self.first = np.cumsum(self.last + 1) - self.last - 1
+
+    def act(self, obs: Array, time: Array) -> Array:
+        return self.agent.act(obs, self.latents[self.first + np.minimum(time, self.last)], self.mean)
 
 
 class Random:
@@ -103,3 +127,15 @@ class HoldPlayer:
         return np.stack(
             [context[min(t, len(context) - 1)] for context, t in zip(self.contexts, time, strict=True)]
         )
+
+
+def to_torch(array: ArrayLike, width: int, what: str, device: str = "cpu") -> Tensor:
+    """Rows of numbers (n, width) as float32; a single row may come without its first axis."""
+    rows = np.atleast_2d(np.asarray(array, np.float32))
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise BadInput(f"{what} has shape {np.shape(array)}, but this agent takes rows of {width} numbers")
+    return torch.from_numpy(np.ascontiguousarray(rows)).to(device)
+
+
+def to_numpy(tensor: Tensor) -> Array:
+    return tensor.cpu().numpy()

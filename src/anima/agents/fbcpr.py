@@ -1,0 +1,99 @@
+"""FB-CPR: forward-backward representations with conditional policy regularization, and its ablations.
+
+The agent of Tirinzoni et al. 2024: FB whose policies are drawn toward the behaviors of unlabelled clips by a
+discriminator of states and latents.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anima.agents.agent import Data, agent
+from anima.agents.fb import FB
+from anima.data.batch import Segments, Transitions
+from anima.errors import BadInput
+from anima.learners.critic import Critic
+from anima.learners.discriminator import Discriminator
+from anima.learners.learner import Loss, Metrics
+from anima.sim.space import Space
+
+
+@agent("fbcpr")
+@agent("fbmpr", conditional=False)
+@agent("fbcpr_style_only", climb_task=False)
+class FBCPR(FB):
+    """FB, plus a critic of the style reward log D(s, z) − log (1 − D(s, z)) that the actor climbs too."""
+
+    @dataclass(frozen=True)
+    class Config(FB.Config):
+        goal_share: float = 0.2  # latents of an update that encode goals …
+        expert_share: float = 0.6  # … or segments of clips; the rest is uniform
+        relabel: float = (
+            0.8  # share of transitions learned from with a mixture latent instead of their own; 0: none
+        )
+        style_weight: float = 0.01  # α, weight of the style critic in what the actor climbs
+        scale_style: bool = True  # multiply that weight by mean |Fᵀz|, so that it is on the task's own scale
+        climb_task: bool = True  # False: the ablation whose actor climbs the style critic alone
+        conditional: bool = True  # False: FB-MPR, whose discriminator sees no latent
+        critic: Critic.Config = field(default_factory=Critic.Config)
+        style: Discriminator.Config = field(default_factory=Discriminator.Config)
+
+    def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
+        super().__init__(space, config, seed, device)
+        if config.batch % config.segment:
+            raise BadInput(
+                f"batch {config.batch} is no multiple of segment {config.segment}: change one of them"
+            )
+        self.critic = Critic(space.obs, config.latent, space.action, config.critic)
+        self.style = Discriminator(space.obs, config.latent if config.conditional else 0, config.style)
+        self.ready(self.critic, config.compile)
+        self.ready(self.style, config.compile)
+
+    def draw(self, data: Data) -> tuple[Any, ...]:
+        c, generator = self.config, self.draws.generator
+        expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
+        return data.replay.draw(c.batch, generator), expert
+
+    def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
+        self.normalize.learn(online.obs, online.next_obs)
+        online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
+        expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
+        metrics = self.fit_style(online, expert, expert_z)
+        z = self.relabel(online, expert_z)
+        metrics |= self.fit_values(online, z)
+        return metrics | self.improve(online, z)
+
+    def fit_style(self, online: Transitions, expert: Segments, expert_z: Tensor) -> Metrics:
+        """The clips' states are those one step before the ones that encode z, as published."""
+        blend = self.draws.rand(len(online.obs), 1) if self.config.style.penalty == "wgan" else None
+        assert online.z is not None
+        return self.style.fit((expert.obs.flatten(0, 1), expert_z), (online.obs, online.z), blend)
+
+    def relabel(self, online: Transitions, expert_z: Tensor) -> Tensor:
+        """(n, d) latents to learn about: the mixture's, or those that steered the body."""
+        own, c = online.z, self.config
+        z = self.mixture_with_clips(online.next_obs, expert_z, c.goal_share, c.expert_share)
+        assert own is not None
+        if c.relabel == 0:
+            return own
+        return torch.where(self.draws.rand(len(z), 1) <= c.relabel, z, own)
+
+    def fit_values(self, online: Transitions, z: Tensor) -> Metrics:
+        """The task's values, then the style's; each target draws its own action around one mean."""
+        mean = self.policy.mean(online.next_obs, z)
+        next_action = self.policy.perturb(mean, self.noise(z))
+        metrics = self.measure.fit(online, z, next_action, self.config.discount)
+        next_action = self.policy.perturb(mean, self.noise(z))
+        reward = self.style.reward(online.obs, z)
+        return metrics | self.critic.fit(online, z, reward, next_action, self.config.discount)
+
+    def objective(self, obs: Tensor, z: Tensor, action: Tensor) -> Loss:
+        """What the actor climbs: the task's value, plus style on the task's own scale."""
+        pessimism = self.config.policy.pessimism
+        style = self.critic.value(obs, z, action, pessimism)
+        task = self.measure.value(obs, z, action if self.config.climb_task else action.detach(), pessimism)
+        scale = task.detach().abs().mean() if self.config.scale_style else 1.0
+        value = self.config.style_weight * scale * style
+        return value + task if self.config.climb_task else value, {"task": task.mean(), "style": style.mean()}

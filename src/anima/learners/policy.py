@@ -1,0 +1,49 @@
+"""The actor: fixed noise around a mean action, improved by climbing whatever value its agent names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from anima.learners.learner import Learner, Loss
+from anima.networks.two_stream import Actor, TwoStream, perturb
+
+Objective = Callable[[Tensor, Tensor, Tensor], Loss]
+"""(obs, z, action) -> the (n,) or scalar value to climb, and metrics"""
+
+
+class Policy(Learner):
+    """π(a | s, z): a normal of fixed deviation around the actor's output, clamped to [-1, 1]."""
+
+    @dataclass(frozen=True)
+    class Config:
+        network: TwoStream.Config = field(default_factory=lambda: TwoStream.Config(members=1))
+        rate: float = 1e-4  # learning rate
+        std: float = 0.2  # deviation of the action noise
+        noise_clip: float = 0.3  # bound on that noise within losses; data are collected without it
+        pessimism: float = 0.5  # how much disagreement of an ensemble lowers a value the actor climbs
+        weight_decay: float = 0.0  # L2 added to the gradient
+        grad_clip: float = 0.0  # bound on the gradient's norm; 0: none
+
+    def __init__(self, obs: int, context: int, action: int, config: Config, name: str = "policy") -> None:
+        super().__init__(name)
+        self.config = config
+        self.actor = Actor(obs, context, action, config.network)
+        self.trains(actor=config.rate, weight_decay=config.weight_decay, clip=config.grad_clip)
+
+    def loss(self, obs: Tensor, z: Tensor, noise: Tensor, objective: Objective) -> Loss:
+        value, metrics = objective(obs, z, self.perturb(self.actor(obs, z), noise))
+        return -value.mean(), metrics
+
+    def perturb(self, mean: Tensor, noise: Tensor) -> Tensor:
+        """An action as losses draw it, from standard-normal noise."""
+        return perturb(mean, noise, self.config.std, self.config.noise_clip)
+
+    @torch.no_grad()
+    def mean(self, obs: Tensor, z: Tensor) -> Tensor:
+        return self.actor(obs, z)
+
+    def log_likelihood(self, obs: Tensor, z: Tensor, action: Tensor) -> Tensor:
+        """(n,) log π(a | s, z) up to its constant: −|a − μ|² / 2σ²"""
+        return (action - self.actor(obs, z)).square().sum(-1) / (-2 * self.config.std**2)

@@ -1,0 +1,128 @@
+"""The successor measure of all policies π_z at once, as F(s, a, z)ᵀ B(s') (Touati & Ollivier 2021)."""
+
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from anima.data.batch import Transitions
+from anima.learners.learner import Learner, Loss, Metrics
+from anima.learners.pessimism import pessimistic
+from anima.networks.mlp import BackwardMap
+from anima.networks.two_stream import TwoStream
+
+
+class Successor(Learner):
+    """Forward maps F (an ensemble) and one backward map B, trained together."""
+
+    @dataclass(frozen=True)
+    class Config:
+        forward: TwoStream.Config = field(default_factory=TwoStream.Config)
+        backward: BackwardMap.Config = field(default_factory=BackwardMap.Config)
+        forward_rate: float = 1e-4  # learning rate of F
+        backward_rate: float = 1e-5  # learning rate of B
+        slow_rate: float = 0.005  # share of the way slow copies move each step; the published code has 0.01
+        orthonormality: float = 100.0  # weight of the loss that keeps E[B Bᵀ] near the identity
+        value_weight: float = (
+            0.1  # weight of the Fz loss, which fits Fᵀz as a value; the code halves and sums it
+        )
+        pessimism: float = (
+            0.0  # how much disagreement lowers a target; the paper's Fz target is the minimum (½)
+        )
+        weight_decay: float = 0.0  # L2 added to the gradient
+        grad_clip: float = 0.0  # bound on the norm of F's and of B's gradient; 0: none
+
+    def __init__(self, obs: int, latent: int, action: int, config: Config, name: str = "measure") -> None:
+        super().__init__(name)
+        self.config = config
+        self.forward_map = TwoStream(obs, latent, action, latent, config.forward)
+        self.backward_map = BackwardMap(obs, latent, config.backward)
+        self.trains(
+            forward_map=config.forward_rate,
+            backward_map=config.backward_rate,
+            weight_decay=config.weight_decay,
+            clip=config.grad_clip,
+        )
+        self.tracks("forward_map", "backward_map", tau=config.slow_rate)
+
+    def loss(self, batch: Transitions, z: Tensor, next_action: Tensor, discount: float) -> Loss:
+        """FB + orthonormality + Fz; the measure is compared at the batch's own n next states."""
+        future = discount * ~batch.terminated
+        with torch.no_grad():
+            next_f = self.slow["forward_map"](batch.next_obs, z, next_action)  # (m, n, d)
+            next_b = self.slow["backward_map"](batch.next_obs)  # (n, d)
+            target = self._measure(next_f, next_b)
+            next_measure = target.mean()
+            target *= future[:, None]
+        f = self.forward_map(batch.obs, z, batch.action)
+        b = self.backward_map(batch.next_obs)
+        covariance = b.mT @ b  # (d, d), not divided by n
+        measured, metrics = measure_loss(f, b, target)
+        orthonormal, more = orthonormality_loss(b, covariance)
+        loss = measured + self.config.orthonormality * orthonormal
+        metrics |= more | {"next_measure": next_measure, "z_norm": z.norm(dim=-1).mean()}
+        if self.config.value_weight > 0:
+            with torch.no_grad():
+                next_value = pessimistic((next_f * z).sum(-1), self.config.pessimism)
+                value = implied_reward(b, covariance, z) + future * next_value
+            metrics["value_loss"] = value_loss(f, z, value)
+            loss = loss + self.config.value_weight * metrics["value_loss"]
+        return loss, metrics
+
+    def _measure(self, f: Tensor, b: Tensor) -> Tensor:
+        """(n, n) pessimistic F Bᵀ; without pessimism the mean moves inside and saves products."""
+        if self.config.pessimism == 0:
+            return f.mean(0) @ b.mT
+        return pessimistic(f @ b.mT, self.config.pessimism)
+
+    def value(self, obs: Tensor, z: Tensor, action: Tensor, pessimism: float) -> Tensor:
+        """(n,) Fᵀz: what following z is worth for the reward z stands for"""
+        return pessimistic((self.forward_map(obs, z, action) * z).sum(-1), pessimism)
+
+
+def measure_loss(f: Tensor, b: Tensor, target: Tensor) -> Loss:
+    """½ Σ_k mean_{i≠j} Δ_k[i, j]² − Σ_k mean_i Δ_k[i, i], with Δ_k = F_k Bᵀ − target.
+
+    F is (m, n, d), B (n, d), target (n, n). On the diagonal the target does not change the gradient; the
+    published code reports it.
+    """
+    m, n = f.shape[:2]
+    measure = torch.matmul(f, b.mT)
+    # The diagonal by itself: taking it out of (n, n) would make its gradient a matrix of zeros.
+    diagonal = (f * b).sum(-1) - target.diagonal()
+    squares = F.mse_loss(measure, target.expand(m, n, n), reduction="sum") - diagonal.square().sum()
+    elsewhere, here = 0.5 * squares / (n * (n - 1)), -diagonal.sum() / n
+    return elsewhere + here, {
+        "offdiagonal": elsewhere,
+        "diagonal": here,
+        "measure": measure[0].detach().mean(),
+        "forward": f[0].detach().mean(),
+    }
+
+
+def orthonormality_loss(b: Tensor, covariance: Tensor) -> Loss:
+    """½ mean_{i≠j} (B_i·B_j)² − mean_i |B_i|², from B (n, d) and BᵀB (d, d), as |B Bᵀ|² = |BᵀB|²."""
+    n = len(b)
+    lengths = b.square().sum(-1)
+    elsewhere = 0.5 * (covariance.square().sum() - lengths.square().sum()) / (n * (n - 1))
+    here = -lengths.mean()
+    metrics: Metrics = {
+        "orthonormality": elsewhere + here,
+        "orthonormality_offdiagonal": elsewhere,
+        "orthonormality_diagonal": here,
+        "backward": b.detach().mean(),
+        "backward_norm": lengths.detach().sqrt().mean(),
+    }
+    return elsewhere + here, metrics
+
+
+def value_loss(f: Tensor, z: Tensor, target: Tensor) -> Tensor:
+    """½ Σ_k mean_i (F_k[i]·z_i − target_i)²"""
+    value = (f * z).sum(-1)  # (m, n)
+    return 0.5 * F.mse_loss(value, target.expand_as(value), reduction="sum") / len(target)
+
+
+def implied_reward(b: Tensor, covariance: Tensor, z: Tensor) -> Tensor:
+    """(n,) B(s')ᵀ Σ⁻¹ z, the reward for which π_z is meant, with Σ = BᵀB/n"""
+    return (b @ torch.linalg.inv(covariance / len(b)) * z).sum(-1)
