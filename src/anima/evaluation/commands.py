@@ -20,7 +20,7 @@ from anima.domains.humanoid.reset import Frames, Mixture
 from anima.errors import BadInput
 from anima.evaluation import plots
 from anima.evaluation.goal import evaluate_goals
-from anima.evaluation.report import item_rows, markdown, summary_rows, terminal, write_csv
+from anima.evaluation.report import item_rows, markdown, pool, summary_rows, terminal, write_csv
 from anima.evaluation.results import Log, provenance, read_folder
 from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.tracking import evaluate_tracking
@@ -202,7 +202,7 @@ def write_report(
     for table in terminal(summary, title):
         console.print(table)
     facts = "\n".join(f"- {key}: {value}" for key, value in seeds[0][0].provenance.items())
-    pictures = plots.draw(out, seeds[0], reference)
+    pictures = plots.draw(out, pool(seeds), reference)
     shown = "\n".join(f"![{path.stem}]({path.name})" for path in pictures)
     text = [f"# {title}", facts, markdown(summary), shown, "## Each task, goal and clip", markdown(items)]
     (out / "report.md").write_text("\n\n".join(text))

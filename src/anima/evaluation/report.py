@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +83,15 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
         if known:
             rows.append(Row(suite, "normalized", _normalized(runs, mine, shown, known)))
     return rows
+
+
+def pool(seeds: Sequence[Sequence[Result]]) -> list[Result]:
+    """The same items with the episodes of all seeds together."""
+    runs = _runs(seeds)
+    return [
+        replace(result, scores={m: [v for run in runs for v in run[key].scores[m]] for m in result.scores})
+        for key, result in runs[0].items()
+    ]
 
 
 def columns(suite: str, result: Result) -> dict[str, str]:
