@@ -1,4 +1,4 @@
-"""Speed of the earth mover's distance between two trajectories of 300 frames, against POT's network simplex."""
+"""Speed of the earth mover's distance between two trajectories of 300 frames, against POT."""
 
 import numpy as np
 import ot

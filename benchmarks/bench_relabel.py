@@ -1,4 +1,4 @@
-"""Speed of relabelling: rewards of 100,000 stored states for one task and for all 54, against a MuJoCo loop."""
+"""Speed of relabelling: rewards of 100,000 stored states for one task and all 54, against a MuJoCo loop."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Speed of the tracking evaluation over 145 clips, metrics included, against the same steps of raw physics."""
+"""Speed of the tracking evaluation of 145 clips, metrics included, against the same steps of raw physics."""
 
 from types import SimpleNamespace
 from typing import Any
