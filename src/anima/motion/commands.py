@@ -12,7 +12,7 @@ from rich.progress import track
 from tyro.conf import Positional, arg
 
 from anima.domains.domain import make_domain
-from anima.domains.humanoid.goals import save_goals
+from anima.domains.goal import save_goals
 from anima.errors import BadInput
 from anima.motion.clip import Clip
 from anima.motion.download import CMU_URL, fetch

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import track
 
 from anima.domains.domain import make_domain
+from anima.domains.goal import Goal, make_goal
 from anima.domains.humanoid import sense
 from anima.domains.humanoid.body import model
-from anima.domains.humanoid.goals import Goal, make_goal
 from anima.domains.humanoid.kinematics import state
 from anima.domains.humanoid.state import State
 from anima.errors import BadInput
