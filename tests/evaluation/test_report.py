@@ -82,6 +82,13 @@ def test_tables_by_hand() -> None:
     assert table.row_count == 4
 
 
+def test_a_single_number_has_no_interval() -> None:
+    middle = summary_rows([[result("x", 1.0), result("y", 2.0, index=1)]])[-1]
+    assert middle.name == "interquartile mean" and middle.notes == {}
+    middle = summary_rows([[result("x", 1.0, 1.0)]])[-1]
+    assert middle.notes == {"return": "[1, 1]"}
+
+
 def test_evaluations_that_differ_cannot_be_joined() -> None:
     with pytest.raises(BadInput, match="reward 'y' is not in all"):
         summary_rows([[result("x", 1.0)], [result("x", 1.0), result("y", 1.0, index=1)]])

@@ -60,7 +60,8 @@ def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | N
 def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None = None) -> list[Row]:
     """For each suite its mean by category, its mean, its interquartile mean with a 95 % interval.
 
-    The interval is over seeds where several are given, over episodes otherwise. With a reference, a last row
+    The interval is over seeds where several are given, over episodes otherwise, and left out where there is but
+    one of either. With a reference, a last row
     has the mean of the items' ratios to it.
     """
     runs, known = _runs(seeds), _items(reference or [])
@@ -78,7 +79,11 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
         scores = {column: _scores(runs, mine, metric) for metric, column in shown.items()}
         rows.append(Row(suite, "mean", {column: float(s.mean()) for column, s in scores.items()}))
         middle = {column: float(interquartile_mean(s.ravel())) for column, s in scores.items()}
-        spread = {column: "[{:.3g}, {:.3g}]".format(*confidence_interval(s)) for column, s in scores.items()}
+        spread = {
+            column: "[{:.3g}, {:.3g}]".format(*confidence_interval(s))
+            for column, s in scores.items()
+            if len(s) > 1
+        }
         rows.append(Row(suite, "interquartile mean", middle, spread))
         if known:
             rows.append(Row(suite, "normalized", _normalized(runs, mine, shown, known)))
