@@ -60,9 +60,8 @@ def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | N
 def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None = None) -> list[Row]:
     """For each suite its mean by category, its mean, its interquartile mean with a 95 % interval.
 
-    The interval is over seeds where several are given, over episodes otherwise, and left out where there is but
-    one of either. With a reference, a last row
-    has the mean of the items' ratios to it.
+    The interval is over seeds where several are given, over episodes otherwise, and left out where there is
+    but one of either. With a reference, a last row has the mean of the items' ratios to it.
     """
     runs, known = _runs(seeds), _items(reference or [])
     rows: list[Row] = []
