@@ -120,7 +120,7 @@ def _stray(recording: Recording, joint: dict[str, int], turns: Array) -> tuple[f
     except BadInput:
         return 180.0, "the trunk"
     found = [(0.0, "")]
-    for body, (end, wanted) in LIMBS.items():
+    for body, (end, wanted) in [*LIMBS.items(), ("Chest", ("Head", (0, 1, 0)))]:
         if (way := _direction(places, joint, body, end, axes)) is not None:
             found.append((float(np.degrees(np.arccos(np.clip(way @ np.array(wanted), -1, 1)))), body))
     return max(found)
