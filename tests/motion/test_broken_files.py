@@ -85,7 +85,10 @@ BROKEN = {
     "wide.npz": (WIDE, "72 \\(SMPL\\)"),
     "frames.npz": (amass_bytes(poses=POSES, trans=TRANS[:2], mocap_framerate=30.0), "trans has shape"),
     "zero.npz": (amass_bytes(poses=POSES[:0], trans=TRANS[:0], mocap_framerate=30.0), "zero frames"),
-    "nan.npz": (amass_bytes(poses=POSES + np.nan, trans=TRANS, mocap_framerate=30.0), r"poses\[0, 0\] is not"),
+    "nan.npz": (
+        amass_bytes(poses=POSES + np.nan, trans=TRANS, mocap_framerate=30.0),
+        r"poses\[0, 0\] is not",
+    ),
     "rate.npz": (amass_bytes(poses=POSES, trans=TRANS, mocap_framerate=-3.0), "rate is -3"),
     "pickled.npz": (
         amass_bytes(poses=np.array([[print]], object), trans=TRANS, mocap_framerate=30.0),

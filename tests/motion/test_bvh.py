@@ -36,7 +36,9 @@ def write(parents, offsets, layouts, values, moves, step):
     order = []
     tree = joint(0)
     rows = [" ".join(repr(v) for v in row) for row in values]
-    text = "\r\n".join(["HIERARCHY", *tree, "MOTION", f"Frames:\t{len(values)}", f"Frame Time: {step}", *rows])
+    text = "\r\n".join(
+        ["HIERARCHY", *tree, "MOTION", f"Frames:\t{len(values)}", f"Frame Time: {step}", *rows]
+    )
     return text, order
 
 

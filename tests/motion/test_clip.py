@@ -61,7 +61,9 @@ def test_resampling_goes_along_the_arc():
     qpos[:, 0], qpos[:, 20] = [0, 1, 2], [0.0, 0.2, 0.6]
     fine = Clip("turn", 10.0, qpos, velocities(qpos, 10.0)).resample(20)
     assert len(fine) == 5 and fine.rate == 20  # frames at 0, 0.05, …, 0.2 s
-    np.testing.assert_allclose(2 * np.arctan2(fine.qpos[:, 6], fine.qpos[:, 3]), [0, 0.5, 1, 1.5, 2], atol=1e-12)
+    np.testing.assert_allclose(
+        2 * np.arctan2(fine.qpos[:, 6], fine.qpos[:, 3]), [0, 0.5, 1, 1.5, 2], atol=1e-12
+    )
     np.testing.assert_allclose(fine.qpos[:, 0], [0, 0.5, 1, 1.5, 2], atol=1e-12)
     np.testing.assert_allclose(fine.qpos[:, 20], [0, 0.1, 0.2, 0.4, 0.6], atol=1e-12)
     np.testing.assert_allclose(fine.qvel[:-1, 5], 10.0)  # 0.5 rad in 0.05 s about z

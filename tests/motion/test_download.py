@@ -74,11 +74,11 @@ def test_a_part_is_gone_on_with(server, tmp_path):
 
 
 def test_what_servers_get_wrong(server, tmp_path, monkeypatch):
-    with pytest.raises(BadInput, match="SHA-256 is .* not the file that was meant"):
+    with pytest.raises(BadInput, match=r"SHA-256 is .* not the file that was meant"):
         fetch_file(f"{server}/data/a.bvh", tmp_path / "x.bvh", "0" * 64)
     assert not list(tmp_path.iterdir())
     wanted = [fact("data/a.bvh"), fact("data/gone.bvh")]
-    with pytest.raises(BadInput, match="1 of 2 files could not be fetched .*404"):
+    with pytest.raises(BadInput, match=r"1 of 2 files could not be fetched .*404"):
         fetch(wanted, server, tmp_path)
     assert (tmp_path / "a.bvh").exists()  # the good one is there all the same
     with pytest.raises(BadInput, match="must begin with http"):

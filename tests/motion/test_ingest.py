@@ -98,7 +98,7 @@ def test_wrong_paths(tmp_path):
     with pytest.raises(BadInput, match="no motion files"):
         ingest([tmp_path], tmp_path / "l.h5")
     (tmp_path / "bad.bvh").write_text("x")
-    with pytest.raises(BadInput, match="none of 1 files was accepted .*no line MOTION"):
+    with pytest.raises(BadInput, match=r"none of 1 files was accepted .*no line MOTION"):
         ingest([tmp_path / "bad.bvh"], tmp_path / "l.h5")
 
 

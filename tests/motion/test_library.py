@@ -114,7 +114,7 @@ def test_a_truncated_library_is_refused(three, share):
     path, _ = three
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(BadInput, match="damaged or cut off|not a motion library"):
+    with pytest.raises(BadInput, match=r"damaged or cut off|not a motion library"):
         Library.open(path)
 
 

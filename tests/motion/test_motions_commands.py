@@ -52,7 +52,8 @@ def test_show(library, tmp_path, capsys, monkeypatch):
     seen = []
     monkeypatch.setattr("anima.sim.render.frames", lambda domain, qpos, *_: iter(qpos))
     monkeypatch.setattr(
-        "anima.sim.render.write_video", lambda path, images, rate, total: seen.append((rate, total, list(images)))
+        "anima.sim.render.write_video",
+        lambda path, images, rate, total: seen.append((rate, total, list(images))),
     )
     main(["motions", "show", "clip0", "--library", str(library), "--video", str(tmp_path / "v.mp4")])
     main(["motions", "show", str(tmp_path / "in" / "clip3.bvh"), "--video", str(tmp_path / "v.mp4")])

@@ -36,7 +36,9 @@ def test_a_good_clip_has_no_faults():
     assert Gate().faults(report, 30.0) == []
     assert report.skate == pytest.approx(0, abs=1e-9) and report.fall is None and report.flicker == 0
     # The head's origin lies 1.4852 m above a floor that the T-pose's soles touch at a root height of 0.94.
-    assert report.height == pytest.approx(state(standing_clip().qpos[:1], np.zeros((1, 75))).height("Head")[0])
+    assert report.height == pytest.approx(
+        state(standing_clip().qpos[:1], np.zeros((1, 75))).height("Head")[0]
+    )
 
 
 @pytest.mark.parametrize(

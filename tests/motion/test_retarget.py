@@ -5,7 +5,16 @@ import itertools
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from writers import LEG, OFFSETS, deepmimic_row, deepmimic_text, random_angles, standing, write_amass, write_bvh
+from writers import (
+    LEG,
+    OFFSETS,
+    deepmimic_row,
+    deepmimic_text,
+    random_angles,
+    standing,
+    write_amass,
+    write_bvh,
+)
 
 from anima import BadInput, rotation
 from anima.domains.humanoid.body import INDEX, NAMES
@@ -67,7 +76,7 @@ def test_first_frame_in_t_pose_is_the_rest_pose_and_no_motion():
 
 
 def test_rest_pose_with_slanted_arms_still_gives_the_limbs_directions(monkeypatch):
-    # An A-pose hierarchy: arms 40 degrees down. The same recorded rotations then mean arms lower by 40 degrees.
+    # An A-pose hierarchy: arms 40 degrees down. The same rotations then mean lower arms.
     down = np.radians(40)
     for side, sign in (("Left", 1), ("Right", -1)):
         for part in ("ForeArm", "Hand"):
@@ -170,7 +179,7 @@ def test_deepmimic_rest_hangs_its_arms(tmp_path):
 
 def test_a_hierarchy_that_is_no_pose_is_refused():
     text = write_bvh(np.zeros((2, 69)) + 0.3)
-    with pytest.raises(BadInput, match="no rest pose: .* away from a T-pose"):
+    with pytest.raises(BadInput, match=r"no rest pose: .* away from a T-pose"):
         retarget(parse_bvh(text.replace("OFFSET 0.0 -42.0 0.0", "OFFSET 0.0 42.0 0.0")))
 
 

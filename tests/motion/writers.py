@@ -1,4 +1,4 @@
-"""Motion files with known answers, written for the tests: skeletons in an exact T-pose, turned by given angles."""
+"""Motion files with known answers, written for the tests: a skeleton in an exact T-pose, turned by angles."""
 
 import io
 import json
