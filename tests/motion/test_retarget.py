@@ -75,6 +75,13 @@ def test_first_frame_in_t_pose_is_the_rest_pose_and_no_motion():
     np.testing.assert_allclose(fitted.qpos[:, 7:], angles, rtol=0, atol=1e-9)
 
 
+def test_resampling_does_not_blend_the_t_pose_with_the_motion():
+    angles = np.tile(standing(1), (6, 1))
+    fitted = retarget(parse_bvh(write_bvh(angles, rate=24.0, t_pose=True)), rate=30.0)
+    assert fitted.rest == "first" and len(fitted.qpos) == 7  # 5 / 24 s hold frames 0 to 6 at 30 a second
+    np.testing.assert_allclose(fitted.qpos[:, 7:], standing(1)[0] + np.zeros((7, 1)), atol=1e-9)
+
+
 def test_rest_pose_with_slanted_arms_still_gives_the_limbs_directions(monkeypatch):
     # An A-pose hierarchy: arms 40 degrees down. The same rotations then mean lower arms.
     down = np.radians(40)

@@ -154,7 +154,7 @@ def prepare(source: Source, settings: Settings) -> list[tuple[Clip, list[str]]]:
     true_rate = settings.rate or (fact.captured_fps if fact.sha256 == source.sha256 else None)
     if true_rate is not None:
         recorded = replace(recorded, rate=true_rate)
-    fitted = retarget(recorded.resample(rate), settings.skeleton, settings.rest, settings.up, settings.unit)
+    fitted = retarget(recorded, settings.skeleton, settings.rest, settings.up, settings.unit, rate)
     qpos, floor, lift = settle(fitted.qpos, rate)
     if settings.refine:
         from anima.motion.refine import refine

@@ -62,14 +62,19 @@ def retarget(
     rest: str = "auto",
     up: str | None = None,
     unit: float | None = None,
+    rate: float | None = None,
 ) -> Fitted:
-    """Fit a recording to our body. rest: auto, first or hierarchy; up: y or z; unit: meters; None guesses."""
+    """Fit a recording to our body, at `rate` frames a second if given.
+
+    rest: auto, first or hierarchy; up: y or z; unit: meters; None guesses.
+    """
     found = find_skeleton(skeleton or recording.skeleton, recording.joints)
     places = {plain(joint): j for j, joint in enumerate(recording.joints)}
     joint = {body: places[name] for body, name in found.bodies.items()}
     kind, still = _rest(recording, found, joint, rest)
     if kind == "first" and len(recording) > 1:
-        recording = recording.cut(1)
+        recording = recording.cut(1)  # before resampling, which would blend the T-pose with the motion
+    recording = recording if rate is None else recording.resample(rate)
     at_rest = recording.places(still)
     axes = _axes(at_rest, joint)
     world = _world(up or recording.up or found.up, axes)
