@@ -12,7 +12,7 @@ from rich.progress import track
 from tyro.conf import Positional, arg
 
 from anima.domains.domain import make_domain
-from anima.domains.humanoid.goals import save_goals
+from anima.domains.goal import save_goals
 from anima.errors import BadInput
 from anima.motion.clip import Clip
 from anima.motion.download import CMU_URL, fetch
@@ -162,9 +162,9 @@ def goals(library: Positional[Path], out: Path, count: int = 50, threads: int = 
     found = pick_goals(Library.open(library), count, threads)
     if not found:
         raise BadInput(f"no pose of {library} can be held for a second")
-    save_goals(out, found)
+    save_goals(out, found, make_domain("humanoid"))
     kinds = Counter(goal.name.partition("_")[0] for goal in found)
-    tests = sum(goal.provenance["split"] == "test" for goal in found)
+    tests = sum("(test)" in goal.provenance for goal in found)
     told = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     print(f"{len(found)} goals ({told}; {tests} from test clips) in {out}")
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import track
 
 from anima.domains.domain import make_domain
+from anima.domains.goal import Goal, pose_goal
 from anima.domains.humanoid import sense
 from anima.domains.humanoid.body import model
-from anima.domains.humanoid.goals import Goal, make_goal
 from anima.domains.humanoid.kinematics import CENTERS, MASSES, state
 from anima.domains.humanoid.state import State
 from anima.errors import BadInput
@@ -52,11 +52,11 @@ def pick_goals(library: Library, count: int = 50, threads: int = 1) -> list[Goal
     rows, clips, kinds, tests = rows[tried], clips[tried], kinds[tried], tests[tried]
     goals = []
     for number, i in enumerate(_choose(library.qpos[rows], kinds, tests, count)):
-        entry = library.entries[clips[i]]
-        origin = {"clip": entry.name, "frame": int(rows[i] - library.offsets[clips[i]]), "split": entry.split}
-        name = f"{kinds[i]}_{number:02d}_{entry.name}"
+        entry, frame = library.entries[clips[i]], rows[i] - library.offsets[clips[i]]
+        origin = f"frame {frame} of {entry.name} ({entry.split}), library {library.hash}"
+        pose = np.asarray(library.qpos[rows[i]], float)
         goals.append(
-            make_goal(name, np.asarray(library.qpos[rows[i]], float), {**origin, "library": library.hash})
+            pose_goal(make_domain("humanoid"), f"{kinds[i]}_{number:02d}_{entry.name}", pose, origin)
         )
     return goals
 
