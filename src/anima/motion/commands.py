@@ -63,11 +63,12 @@ def import_motions(
     print(describe(Library.open(out)), f"in {out}; {len(summary.rejected)} rejected")
 
 
-def info(library: Positional[Path]) -> None:
+def info(library: Positional[Path], clips: bool = False) -> None:
     """Say what a library holds, and what was refused when it was made.
 
     Args:
         library: a library that `anima motions import` wrote.
+        clips: also list every clip with its measures.
     """
     opened, content = Library.open(library), read_content(library)
     print(describe(opened))
@@ -80,6 +81,10 @@ def info(library: Positional[Path]) -> None:
         if reports:
             values = [report[key] for report in reports]
             print(f"  {key}: mean {sum(values) / len(values):.4g}, greatest {max(values):.4g}")
+    for entry in opened.entries if clips else ():
+        measures = entry.provenance.get("report", {}).items()
+        told = ", ".join(f"{key} {value:g}" for key, value in measures if value is not None)
+        print(f"{entry.name} ({entry.split}): {told}")
     for row in content["rejected"]:
         print(f"rejected: {row['file']}: {row['reason']}")
     print(f"hash {opened.hash}")

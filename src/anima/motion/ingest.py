@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from anima.domains.domain import make_domain
@@ -153,7 +154,7 @@ def prepare(source: Source, settings: Settings) -> list[tuple[Clip, list[str]]]:
     true_rate = settings.rate or (fact.captured_fps if fact.sha256 == source.sha256 else None)
     if true_rate is not None:
         recorded = replace(recorded, rate=true_rate)
-    fitted = retarget(recorded.resample(rate), settings.skeleton, settings.rest, settings.up, settings.unit)
+    fitted = retarget(recorded, settings.skeleton, settings.rest, settings.up, settings.unit, rate)
     qpos, floor, lift = settle(fitted.qpos, rate)
     if settings.refine:
         from anima.motion.refine import refine
@@ -215,7 +216,7 @@ def _key(source: Source, settings: Settings) -> str:
 
 def _work(waiting: dict[str, Source], parts: Path, settings: Settings, workers: int, total: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("importing", total=total, completed=total - len(waiting))
         if workers == 1 or len(waiting) <= FEW:
             for key, source in waiting.items():

@@ -7,8 +7,6 @@ add up; corrections come and go over a few frames.
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 from scipy.ndimage import distance_transform_edt
 
 from anima.domains.humanoid.body import NAMES, model
@@ -44,7 +42,7 @@ def refine(qpos: Array, rate: float) -> Array:
     posture = mink.PostureTask(body, cost=0.02)
     limits = [mink.ConfigurationLimit(body)]
     refined = np.empty_like(qpos)
-    for t in track(range(len(qpos)), "refining", console=Console(stderr=True), transient=True):
+    for t in range(len(qpos)):
         configuration.update(qpos[t])
         posture.set_target(qpos[t])
         _aim(mink, pelvis, s.position[t, 0], turns[t, 0])
