@@ -207,10 +207,11 @@ def test_the_manifest_that_ships():
 @pytest.mark.slow
 def test_the_cmu_clips(shared, tmp_path):
     summary = ingest([shared / "motions" / "cmu"], tmp_path / "l.h5", load_manifest(CMU))
-    assert [Path(row["file"]).stem for row in summary.rejected] == ["111_03"]  # glitches on purpose
-    assert "flickering" in summary.rejected[0]["reason"]
+    # 111_03 has glitches on purpose; 118_32 stands frozen, then its root jumps by 20 cm.
+    assert sorted(Path(row["file"]).stem for row in summary.rejected) == ["111_03", "118_32"]
+    assert all("flickering" in row["reason"] for row in summary.rejected)
     library = Library.open(tmp_path / "l.h5")
     reports = [entry.provenance["report"] for entry in library.entries]
-    assert len(library) == 144 and np.mean([report["clamped"] for report in reports]) < 0.05
+    assert len(library) == 143 and np.mean([report["clamped"] for report in reports]) < 0.05
     falls = [report["fall"] for report in reports if report["fall"] is not None]
     assert len(falls) > 10 and 9 < np.median(falls) < 10.6

@@ -73,6 +73,13 @@ def test_one_frame_glitches_flicker():
     assert measure(changed(qpos)).flicker == pytest.approx(3 / 45)
 
 
+def test_a_root_that_jumps_is_refused():
+    qpos = standing_clip().qpos.copy()
+    qpos[20:, 0] += 0.2  # at frame 20 the middle of the neighbors lies 0.1 m away
+    assert measure(changed(qpos)).jump == pytest.approx(0.1)
+    assert "flickering: the root jumps by 0.10 m in a frame, at most 0.08 m" in faults(qpos)
+
+
 def test_sliding_feet_skate():
     qpos = standing_clip().qpos.copy()
     qpos[:, 0] = np.arange(45) * 0.01  # 0.3 m/s

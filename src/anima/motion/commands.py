@@ -77,7 +77,7 @@ def info(library: Positional[Path], clips: bool = False) -> None:
     for category, count in Counter(opened.categories).most_common():
         print(f"  {count:4d} {category or 'without category'}")
     reports = [entry.provenance["report"] for entry in opened.entries if "report" in entry.provenance]
-    for key in ("clamped", "skate", "penetration", "flicker", "height"):
+    for key in ("clamped", "flicker", "jump", "skate", "penetration", "height"):
         if reports:
             values = [report[key] for report in reports]
             print(f"  {key}: mean {sum(values) / len(values):.4g}, greatest {max(values):.4g}")

@@ -23,6 +23,7 @@ from anima.rotation import Array
 HOLD = 1.0  # seconds
 NEAR = 2.0  # distance of observed poses (without velocities) after that time
 KINDS = {"floor": 10, "crouched": 10, "upright": 30}  # goals of each kind, of 50
+APART = 1.0  # least distance between two goals
 TEST_SHARE = 0.25  # of the goals, from test clips
 LOOKED_AT = 50_000  # frames of a library, evenly spread
 BALANCED = 0.05  # meters of imbalance up to which an upright pose is worth trying
@@ -99,7 +100,7 @@ def _farthest(poses: Array, pool: Array, want: int, chosen: list[int]) -> list[i
     for i in chosen:
         away = np.minimum(away, np.linalg.norm(poses[pool] - poses[i], axis=1))
     picks: list[int] = []
-    while len(picks) < want and (away > 0).any():
+    while len(picks) < want and (away > APART).any():
         k = int(np.argmax(away))
         picks.append(int(pool[k]))
         away = np.minimum(away, np.linalg.norm(poses[pool] - poses[pool[k]], axis=1))
