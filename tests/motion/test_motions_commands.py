@@ -1,6 +1,5 @@
 """The commands end to end, through the command line: what they print and write."""
 
-
 import numpy as np
 import pytest
 from writers import standing, standing_clip, write_bvh
@@ -31,7 +30,9 @@ def library(tmp_path, capsys):
 def test_info_and_split(library, capsys):
     main(["motions", "info", str(library), "--clips"])
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("clip1 (train): frames 60, clamped 0, flicker 0, jump 0, skate 0") for line in lines)
+    assert any(
+        line.startswith("clip1 (train): frames 60, clamped 0, flicker 0, jump 0, skate 0") for line in lines
+    )
     assert lines[0] == "4 clips, 9 s"
     assert "splits: train 4" in lines
     before = Library.open(library).clip("clip2").qpos

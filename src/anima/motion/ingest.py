@@ -6,12 +6,13 @@ where it stopped; the folder goes when the library is whole.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import multiprocessing
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -218,16 +219,28 @@ def _work(waiting: dict[str, Source], parts: Path, settings: Settings, workers: 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("importing", total=total, completed=total - len(waiting))
-        if workers == 1 or len(waiting) <= FEW:
+        if workers == 1 or (len(waiting) <= FEW and not settings.refine):
             for key, source in waiting.items():
                 _one(key, source, parts, settings)
                 progress.advance(task)
             return
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        with _one_thread_each(), ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             jobs = [pool.submit(_one, key, source, parts, settings) for key, source in waiting.items()]
             for job in as_completed(jobs):
                 job.result()
                 progress.advance(task)
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started meanwhile start no threads for small matrices, which would fight for the cores."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = before or "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
 
 
 def _one(key: str, source: Source, parts: Path, settings: Settings) -> None:
