@@ -117,7 +117,7 @@ def test_nan_stops_with_the_learner_and_its_batch(tiny: Tiny, tmp_path: Path) ->
     agent, data, collector, run = begin(recipe, tmp_path / "run")
     with torch.no_grad():
         agent.critic.network.head[0].weight[0, 0, 0] = float("nan")
-    with pytest.raises(BadInput, match="learner 'critic' is nan.*failed-batch"):
+    with pytest.raises(BadInput, match=r"learner 'critic' is nan.*failed-batch"):
         train(agent, data, recipe.schedule, run, collector)
     batch = safetensors.numpy.load_file(tmp_path / "run" / "failed-batch.safetensors")
     assert batch["0.obs"].shape == (32, 4)
@@ -153,7 +153,7 @@ def test_a_read_only_folder_is_reported(tiny: Tiny, tmp_path: Path) -> None:
     recipe = tiny("fb")
     agent, data, collector, run = begin(recipe, tmp_path / "run")
     (tmp_path / "run" / "checkpoints").chmod(0o500)
-    with pytest.raises(BadInput, match="could not be saved.*Permission denied"):
+    with pytest.raises(BadInput, match=r"could not be saved.*Permission denied"):
         train(agent, data, recipe.schedule, run, collector)
 
 
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 INTERRUPTED = """
 import sys
 from anima.cli import main
-main(["train", "smoke.fb", "--run", sys.argv[1], "--schedule.total", "100000000", "--schedule.log-every", "500"])
+main(["train", "smoke.fb", "--run", sys.argv[1], "--schedule.total", "9000000", "--schedule.log-every", "500"])
 """
 
 
