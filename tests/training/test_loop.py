@@ -166,7 +166,8 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 INTERRUPTED = """
 import sys
 from anima.cli import main
-main(["train", "smoke.fb", "--run", sys.argv[1], "--schedule.total", "9000000", "--schedule.log-every", "500"])
+flags = ["--schedule.total", "1000000", "--schedule.log-every", "500"]
+main(["train", "smoke.fb", "--run", sys.argv[1], *flags])
 """
 
 
