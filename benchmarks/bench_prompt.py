@@ -25,9 +25,9 @@ def main() -> None:
     rng = np.random.default_rng(0)
     told = []
     for _ in range(40):
-        action = rng.uniform(-1, 1, (50, 69))
-        step = env.step(action)
-        told.append((step.next_obs, step.state.qpos, step.state.qvel, action))
+        push = rng.uniform(-1, 1, (50, 69))
+        step = env.step(push)
+        told.append((step.next_obs, step.state.qpos, step.state.qvel, push))
     columns = (np.concatenate(c).astype(np.float32) for c in zip(*told, strict=True))
     obs, qpos, qvel, action = (np.resize(c, (COUNT, c.shape[1])) for c in columns)
     replay = Replay(Widths(358, 69, 76, 75, 256), lanes=1, capacity=COUNT + 1)
@@ -35,7 +35,8 @@ def main() -> None:
     replay.steer(np.array([0]), np.zeros((1, 256)))
     no = np.zeros(1, bool)
     for i in range(COUNT):
-        replay.add(*(c[i : i + 1] for c in (action, obs, qpos, qvel)), ended=no, diverged=no)
+        now = slice(i, i + 1)
+        replay.add(action[now], obs[now], qpos[now], qvel[now], ended=no, diverged=no)
     agent: Any = make_agent("fbcpr", domain.space)
     task = domain.task(TASK)
     with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,11 @@ def main() -> None:
 
     while replay.filled.sum() < ROWS:
         episode()
-    generator, source, rows = torch.Generator().manual_seed(0), replay.data["obs"], rng.integers(ROWS, size=BATCH)
+    generator, source, rows = (
+        torch.Generator().manual_seed(0),
+        replay.data["obs"],
+        rng.integers(ROWS, size=BATCH),
+    )
     times = take_turns(
         {
             "draw": lambda: replay.draw(BATCH, generator),

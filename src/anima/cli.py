@@ -23,6 +23,29 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anima.domains.simulate:simulate",
         "drive a domain with random actions; print the speed, write a video",
     ),
+    "tasks": (
+        "anima.domains.listing:tasks",
+        "list the tasks of a domain and the words of reward expressions",
+    ),
+    "evaluate": (
+        "anima.evaluation.commands:evaluate",
+        "measure a player on rewards, goals and motions; write tables and plots",
+    ),
+    "report": (
+        "anima.evaluation.commands:report",
+        "compare evaluations: seeds of one thing, and a reference",
+    ),
+    "motions import": ("anima.motion.commands:import_motions", "read motion files into a library"),
+    "motions info": ("anima.motion.commands:info", "say what a library holds"),
+    "motions show": ("anima.motion.commands:show", "render a clip to a video"),
+    "motions split": ("anima.motion.commands:split", "divide a library into training and test clips"),
+    "motions goals": ("anima.motion.commands:goals", "pick poses that the body can hold, as goals"),
+    "motions export": ("anima.motion.commands:export", "write a library as HumEnv HDF5 files"),
+    "motions download": (
+        "anima.motion.commands:download",
+        "fetch public motion capture and make a library of it",
+    ),
+    "motions skeletons": ("anima.motion.commands:skeletons", "list the skeletons that are known"),
 }
 
 

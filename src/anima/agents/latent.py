@@ -85,7 +85,9 @@ class LatentAgent(Agent):
 
     def play(self, context: Array, mean: bool = True) -> ContextPlayer:
         """Latents (n, d), or (n, T, d) to change them every step: for one motion, `latents[None]`."""
-        return ContextPlayer(self, context, mean)
+        if np.ndim(context) not in (2, 3):
+            raise BadInput(f"a context has shape (worlds, d) or (worlds, steps, d), not {np.shape(context)}")
+        return ContextPlayer(self, list(context if context.ndim == 3 else context[:, None]), mean)
 
     @torch.no_grad()
     def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array:

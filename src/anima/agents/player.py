@@ -1,24 +1,50 @@
-"""Agents playing, step by step: numpy in, numpy out."""
+"""Who acts: a player follows contexts step by step, a subject turns prompts into contexts. Numpy in and out.
 
-from typing import Protocol
+Everything that is evaluated is a Subject. Two that learn nothing are here, as floor lines for those that do.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.rotation import Array
+
+Context = Any  # what steers an agent: opaque outside it
 
 
 class Player(Protocol):
     """Acts in n worlds at once."""
 
-    def act(self, obs: Array) -> Array:
-        """(n, O) -> (n, A), and time moves on by one step"""
+    def act(self, obs: Array, time: Array) -> Array:
+        """(n, action) for observations (n, obs); time (n,) counts steps since each world's prompt began."""
+        ...
 
-    def reset(self, rows: ArrayLike | None = None) -> None:
-        """Begin anew in these worlds (indices or mask; all by default)."""
+
+class Subject(Protocol):
+    """What an evaluation needs of an agent: contexts from prompts, and a player that follows them."""
+
+    def reward_context(self, task: Task) -> Context: ...
+
+    def goal_context(self, obs: Array) -> Context:
+        """`obs` (obs,) is what the body senses at rest in the wanted pose."""
+        ...
+
+    def motion_context(self, obs: Array) -> Context:
+        """`obs` (T, obs) is what the body is to sense after each of T steps."""
+        ...
+
+    def play(self, contexts: Sequence[Context]) -> Player:
+        """A player for as many worlds as contexts, each of which follows its own."""
+        ...
 
 
 class Actable(Protocol):
@@ -28,31 +54,81 @@ class Actable(Protocol):
 
 
 class ContextPlayer:
-    """Follows latents (n, d), or (n, T, d) with one for each step, the last of which stays.
+    """World i follows the latents contexts[i] (T, d), one for each step, the last of which stays.
 
-    A single row serves any number of worlds.
+    A single context serves any number of worlds.
     """
 
-    def __init__(self, agent: Actable, context: ArrayLike, mean: bool = True) -> None:
-        context = np.asarray(context, np.float32)
-        if context.ndim not in (2, 3):
-            raise BadInput(f"a context has shape (worlds, d) or (worlds, steps, d), not {context.shape}")
-        self.agent = agent
-        self.context = context if context.ndim == 3 else context[:, None]
-        self.mean = mean
-        self.time = np.zeros(len(context), int)  # (n,) steps since the row began
+    def __init__(self, agent: Actable, contexts: Sequence[Array], mean: bool = True) -> None:
+        self.agent, self.mean = agent, mean
+        self.last = np.array([len(context) - 1 for context in contexts])
+        self.first = np.cumsum(self.last + 1) - self.last - 1
+        self.latents = np.concatenate(contexts).astype(np.float32)
 
-    def act(self, obs: Array) -> Array:
-        if len(self.time) == 1:
-            self.time = self.time.repeat(len(obs))
-            self.context = np.broadcast_to(self.context, (len(obs), *self.context.shape[1:]))
-        step = np.minimum(self.time, self.context.shape[1] - 1)
-        z = self.context[np.arange(len(self.time)), step]
-        self.time += 1
-        return self.agent.act(obs, z, mean=self.mean)
+    def act(self, obs: Array, time: Array) -> Array:
+        return self.agent.act(obs, self.latents[self.first + np.minimum(time, self.last)], mean=self.mean)
 
-    def reset(self, rows: ArrayLike | None = None) -> None:
-        self.time[slice(None) if rows is None else np.asarray(rows)] = 0
+
+class Random:
+    """Acts at random, whatever the prompt.
+
+    A world's draws follow from what it senses first, so an episode plays out the same in every batch.
+    """
+
+    def __init__(self, action: int, seed: int = 0) -> None:
+        self.action, self.seed = action, seed
+
+    def reward_context(self, task: Task) -> None: ...
+
+    def goal_context(self, obs: Array) -> None: ...
+
+    def motion_context(self, obs: Array) -> None: ...
+
+    def play(self, contexts: Sequence[Context]) -> RandomPlayer:
+        return RandomPlayer(self, len(contexts))
+
+
+class RandomPlayer:
+    def __init__(self, subject: Random, n: int) -> None:
+        self.subject, self.rngs = subject, [np.random.default_rng(0)] * n
+
+    def act(self, obs: Array, time: Array) -> Array:
+        for i in np.flatnonzero(time == 0):
+            sensed = zlib.crc32(np.round(obs[i], 6).astype(np.float32).tobytes())
+            self.rngs[i] = np.random.default_rng([self.subject.seed, sensed])
+        return np.stack([rng.uniform(-1, 1, self.subject.action) for rng in self.rngs])
+
+
+class Hold:
+    """Holds the pose it is asked for, frame by frame of a motion; for a reward, the one it starts in."""
+
+    def __init__(self, hold: Callable[[Array], Array]) -> None:
+        """`hold` is the domain's: observations (n, obs) to the controls (n, action) that keep their poses."""
+        self.hold = hold
+
+    def reward_context(self, task: Task) -> None: ...
+
+    def goal_context(self, obs: Array) -> Array:
+        return self.hold(np.atleast_2d(obs))
+
+    def motion_context(self, obs: Array) -> Array:
+        return self.hold(obs)
+
+    def play(self, contexts: Sequence[Context]) -> HoldPlayer:
+        return HoldPlayer(self.hold, contexts)
+
+
+class HoldPlayer:
+    def __init__(self, hold: Callable[[Array], Array], contexts: Sequence[Context]) -> None:
+        self.hold, self.contexts = hold, list(contexts)
+        self.free = np.array([context is None for context in contexts])  # hold what they start in
+
+    def act(self, obs: Array, time: Array) -> Array:
+        for i in np.flatnonzero((time == 0) & self.free):
+            self.contexts[i] = self.hold(obs[i : i + 1])
+        return np.stack(
+            [context[min(t, len(context) - 1)] for context, t in zip(self.contexts, time, strict=True)]
+        )
 
 
 def to_torch(array: ArrayLike, width: int, what: str, device: str = "cpu") -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import gymnasium
 import mujoco
+import numpy as np
 
 from anima.domains.task import Grammar, Task
 from anima.errors import BadInput
@@ -32,9 +33,12 @@ class Domain(ABC):
 
     name: str
     space: Space
+    velocities: int  # the width of qvel
     rate: float  # control steps a second
     limit: int  # control steps an episode, unless asked otherwise
     tasks: Grammar
+    suites: dict[str, tuple[str, ...]]  # the tasks it is judged by, in categories
+    test_start: str  # which of its starts they are judged from
 
     @abstractmethod
     def physics(self, n: int, threads: int) -> Physics: ...
@@ -69,6 +73,10 @@ class Domain(ABC):
     def model(self) -> mujoco.MjModel | None:
         """For rendering surfaces, where the domain has any."""
         return None
+
+    def hold(self, obs: Array) -> Array:
+        """(n, action) what keeps the poses sensed (n, obs) as far as a control can; here no force at all."""
+        return np.zeros((len(obs), self.space.action))
 
     def task(self, name: str) -> Task:
         return self.tasks.make(name)

@@ -10,6 +10,7 @@ import numpy as np
 from anima.domains.domain import Domain
 from anima.domains.task import Grammar, Task
 from anima.domains.tolerance import tolerance
+from anima.domains.vocabulary import Quantities, Quantity
 from anima.errors import BadInput
 from anima.rotation import Array
 from anima.sim.env import Rngs, Start
@@ -99,7 +100,17 @@ def stored(qpos: Array, qvel: Array, ctrl: Array | None = None) -> State:
     return State(qpos, qvel, np.zeros_like(qpos) if ctrl is None else check_rows("ctrl", ctrl, 2))
 
 
-named = Grammar("pointmass", stored)
+QUANTITIES = Quantities(
+    {
+        "x": Quantity("place from left (-1) to right (1)", lambda s: s.qpos[:, 0]),
+        "y": Quantity("place from bottom (-1) to top (1)", lambda s: s.qpos[:, 1]),
+        "speed": Quantity("how fast it moves", lambda s: s.speed),
+        "rightward": Quantity("velocity along x", lambda s: s.qvel[:, 0]),
+        "upward": Quantity("velocity along y", lambda s: s.qvel[:, 1]),
+        "control": Quantity("mean size of the two controls, 0 to 1", lambda s: np.abs(s.ctrl).mean(axis=-1)),
+    }
+)
+named = Grammar("pointmass", stored, QUANTITIES)
 
 
 @named("reach-{x}-{y}")
@@ -134,9 +145,15 @@ class PointMass(Domain):
 
     name = "pointmass"
     space = Space(4, 2, {"position": slice(0, 2), "velocity": slice(2, 4), "pose": slice(0, 2)})
+    velocities = 2
     rate = 1 / DT
     limit = 300
     tasks = named
+    suites = {
+        "reach": tuple(f"reach-{x}-{y}" for x in (-0.5, 0.5) for y in (-0.5, 0.5)),
+        "rush": tuple(f"rush-{angle}" for angle in (0, 90, 180, 270)),
+    }
+    test_start = "anywhere"
 
     def physics(self, n: int, threads: int) -> PointPhysics:
         check_count("threads", threads)  # one numpy call moves all worlds: more threads change nothing

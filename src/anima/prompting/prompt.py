@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anima.agents.player import ContextPlayer
 from anima.data.replay import States
 from anima.domains.domain import DOMAINS, Domain, make_domain
 from anima.domains.task import Task
@@ -60,21 +61,8 @@ class Prompter:
         """Frames 1 … T (T, O) -> (T, d)"""
         return self.agent.prompt_motion(obs)
 
-    def play(self, contexts: Sequence[Array]) -> "LatentPlayer":
-        return LatentPlayer(self.agent, contexts)
-
-
-class LatentPlayer:
-    """World i follows contexts[i] (T, d), row `time` of it; the last row stays."""
-
-    def __init__(self, agent: LatentAgent, contexts: Sequence[Array]) -> None:
-        self.agent = agent
-        self.last = np.array([len(context) - 1 for context in contexts])
-        self.first = np.cumsum(self.last + 1) - self.last - 1
-        self.latents = np.concatenate(contexts)
-
-    def act(self, obs: Array, time: Array) -> Array:
-        return self.agent.act(obs, self.latents[self.first + np.minimum(time, self.last)])
+    def play(self, contexts: Sequence[Array]) -> ContextPlayer:
+        return ContextPlayer(self.agent, contexts)
 
 
 def domain_of(agent: LatentAgent) -> Domain:

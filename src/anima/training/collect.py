@@ -105,7 +105,7 @@ class Collector:
             if random:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
-                action = player.act(self.obs)
+                action = player.act(self.obs, self.env.clock)
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
             writes.append(partial(self.replay.add, action, *reached, step.ended, step.diverged))

@@ -6,8 +6,10 @@ import numpy as np
 from anima.domains.domain import Domain
 from anima.domains.humanoid import kinematics, sense
 from anima.domains.humanoid.body import JOINTS, NAMES, PARENTS, SUBSTEPS, TIMESTEP, model
+from anima.domains.humanoid.hold import hold
 from anima.domains.humanoid.reset import Fall, Mixture, TPose
 from anima.domains.humanoid.state import State
+from anima.domains.humanoid.suites import SUITES
 from anima.domains.humanoid.terms import named
 from anima.rotation import Array
 from anima.sim.env import Start
@@ -22,9 +24,12 @@ class Humanoid(Domain):
 
     name = "humanoid"
     space = Space(sense.SIZE, len(JOINTS), sense.PARTS)
+    velocities = kinematics.NV
     rate = 1 / (SUBSTEPS * TIMESTEP)
     limit = 300
     tasks = named
+    suites = SUITES
+    test_start = "fall"
 
     def physics(self, n: int, threads: int) -> MujocoPhysics:
         return MujocoPhysics(model(), n, threads, SUBSTEPS, fields=("xpos", "xmat", "sensordata"))
@@ -65,6 +70,9 @@ class Humanoid(Domain):
 
     def figure(self, state: State) -> tuple[Array, list[tuple[int, int]]]:
         return np.asarray(state.position), [(parent, i) for i, parent in enumerate(PARENTS) if parent >= 0]
+
+    def hold(self, obs: Array) -> Array:
+        return hold(obs)
 
     def model(self) -> mujoco.MjModel:
         return model()

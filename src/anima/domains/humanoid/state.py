@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -69,6 +70,19 @@ class State:
     def speed(self) -> Array:
         """(n,) horizontal speed."""
         return np.hypot(self.velocity[:, 0], self.velocity[:, 1])
+
+    @cached_property
+    def effort(self) -> Array:
+        """(n,) mean squared control, each counted as at most 1; kept, since many tasks ask for it."""
+        squares = np.square(self.ctrl)
+        return np.minimum(squares, 1, out=squares).mean(axis=-1)
+
+    @property
+    def heading_velocity(self) -> Array:
+        """(n, 3) of the center of mass: where the pelvis faces, to its left, upward."""
+        cos, sin = np.cos(self.heading), np.sin(self.heading)
+        x, y, z = self.velocity.T
+        return np.stack([cos * x + sin * y, cos * y - sin * x, z], axis=-1)
 
     @property
     def heading(self) -> Array:

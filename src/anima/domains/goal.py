@@ -1,0 +1,120 @@
+"""Goals: poses to reach, with names and provenance, kept in a JSON file.
+
+Also reads the two layouts in which the published benchmark keeps its goals: names to {qpos, qvel,
+observation, id}, and names to observations alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anima.domains.domain import Domain
+from anima.errors import BadInput
+from anima.rotation import Array
+
+FORMAT = "anima goals 1"
+SAME = 0.01  # an observation that a file gives beside a pose may differ this much from what the body senses
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a body at rest in a wanted pose senses."""
+
+    name: str
+    observation: Array = field(compare=False)  # (obs,) with zero velocities
+    qpos: Array | None = field(default=None, compare=False)  # (nq,) the pose, where the file has it
+    provenance: str = ""  # where the pose comes from
+
+
+def pose_goal(domain: Domain, name: str, qpos: Array, provenance: str = "") -> Goal:
+    """The goal to be at rest in a pose (nq,)."""
+    at_rest = np.zeros(domain.velocities)
+    try:
+        state = domain.state(np.asarray(qpos, float), at_rest)
+    except BadInput as error:
+        raise BadInput(f"goal {name!r} is no pose of the {domain.name}: {error}") from None
+    return Goal(name, domain.observe(state)[0], np.asarray(qpos, float), provenance)
+
+
+def save_goals(path: Path | str, goals: Iterable[Goal], domain: Domain) -> None:
+    """Write goals to a file; poses where known, else observations."""
+    entries: dict[str, dict[str, Any]] = {}
+    for goal in goals:
+        if goal.name in entries:
+            raise BadInput(f"two goals are called {goal.name!r}; names must differ")
+        pose = (
+            {"observation": goal.observation.tolist()} if goal.qpos is None else {"qpos": goal.qpos.tolist()}
+        )
+        entries[goal.name] = pose | {"provenance": goal.provenance}
+    beside = Path(f"{path}.partial")
+    beside.write_text(
+        json.dumps({"format": FORMAT, "domain": domain.name, "goals": entries}, indent=1) + "\n"
+    )
+    beside.replace(path)
+
+
+def load_goals(path: Path | str, domain: Domain) -> list[Goal]:
+    """The goals of a file in any of the three layouts, in its order."""
+    try:
+        content = json.loads(Path(path).read_text(), object_pairs_hook=_once)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise BadInput(f"{path} is not a goal file: {error}") from None
+    if isinstance(content, dict) and "format" in content:
+        if content["format"] != FORMAT:
+            raise BadInput(f"{path} has the format {content['format']!r}; this version reads {FORMAT!r}")
+        if content.get("domain") != domain.name:
+            raise BadInput(
+                f"{path} has goals of the {content.get('domain')}, not of the {domain.name}: give another"
+            )
+        content = content.get("goals")
+    if not isinstance(content, dict) or not content:
+        raise BadInput(f"{path} holds no goals: expected names, each with qpos or observation")
+    return [_goal(name, entry, domain, path) for name, entry in content.items()]
+
+
+def _goal(name: str, entry: Any, domain: Domain, path: Path | str) -> Goal:
+    if isinstance(entry, list):
+        entry = {"observation": entry}
+    if not isinstance(entry, dict) or not {"qpos", "observation"} & set(entry):
+        raise BadInput(f"{path}: goal {name!r} has neither qpos nor observation")
+    provenance = str(entry.get("provenance") or f"{Path(path).name}: {name}")
+    observed = _numbers(entry["observation"], name, path) if "observation" in entry else None
+    if observed is not None and observed.shape != (domain.space.obs,):
+        raise BadInput(
+            f"{path}: goal {name!r} has an observation of shape {observed.shape}; the {domain.name} senses "
+            f"{domain.space.obs} numbers. Is it of another domain?"
+        )
+    if "qpos" not in entry:
+        assert observed is not None
+        return Goal(name, observed, None, provenance)
+    goal = pose_goal(domain, name, _numbers(entry["qpos"], name, path), provenance)
+    if observed is not None and np.abs(observed - goal.observation).max() > SAME:
+        raise BadInput(f"{path}: goal {name!r} is not what the {domain.name} senses at rest in its pose")
+    return goal
+
+
+def _numbers(values: Any, name: str, path: Path | str) -> Array:
+    try:
+        numbers = np.array(values, dtype=float)
+    except (ValueError, TypeError, OverflowError):
+        raise BadInput(f"{path}: goal {name!r} holds something that is not a number") from None
+    if not np.isfinite(numbers).all():
+        raise BadInput(
+            f"{path}: goal {name!r} holds {numbers[~np.isfinite(numbers)][0]}; numbers must be finite"
+        )
+    return numbers
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadInput(f"the goal file has {twice!r} twice; names must differ")
+    return made

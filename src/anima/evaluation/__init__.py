@@ -1,0 +1,1 @@
+"""How good a player is: rewards, goals and motions to track, metrics, reports."""

@@ -1,0 +1,216 @@
+"""`anima evaluate` and `anima report`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from tyro.conf import Positional, arg
+
+from anima.agents.player import Hold, Random, Subject
+from anima.domains.domain import Domain, make_domain
+from anima.domains.goal import Goal, load_goals, pose_goal
+from anima.domains.humanoid.reset import Frames, Mixture
+from anima.errors import BadInput
+from anima.evaluation import plots
+from anima.evaluation.goal import evaluate_goals
+from anima.evaluation.report import item_rows, markdown, summary_rows, terminal, write_csv
+from anima.evaluation.results import Log, provenance, read_folder
+from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.tracking import evaluate_tracking
+from anima.evaluation.trials import Result, Trials
+from anima.sim.env import Start
+
+SPLITS = ("train", "test")
+MOST_GOALS = 50  # taken from a library, where no goal file is given
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How thorough an evaluation is."""
+
+    episodes: int  # of each task or goal
+    inference_states: int = 100_000  # stored states from which a reward's context is inferred
+
+
+PROTOCOLS = {"paper": Protocol(episodes=100), "quick": Protocol(episodes=10)}
+
+
+def evaluate(
+    player: Positional[str],
+    out: Path,
+    suite: Literal["reward", "goal", "tracking", "all"] = "all",
+    domain: str = "humanoid",
+    library: Path | None = None,
+    goals: Path | None = None,
+    protocol: Literal["paper", "quick"] = "quick",
+    starts: str | None = None,
+    seed: int = 0,
+    part: str = "1/1",
+    reference: Path | None = None,
+    envs: int = 64,
+    threads: Annotated[int, arg(help="threads that simulate")] = os.cpu_count() or 1,
+) -> None:
+    """Measure a player on rewards, goals and motions; write results, tables, plots. Goes on where it stopped.
+
+    Args:
+        player: random, hold (the pose it starts in or is asked for).
+        out: folder for results.jsonl, report.md, results.csv and plots.
+        suite: what to measure.
+        domain: the world to play in.
+        library: motion library: clips to track, goals if no file of them is given, frames for mixed starts.
+        goals: goal file; without one, goals are the middle frames of the library's test clips.
+        protocol: paper: 100 episodes a task or goal; quick: 10.
+        starts: where episodes begin: a start of the domain (humanoid: fall, as published), or mixed: half of
+            them in frames of test clips, as the paper's text says.
+        seed: of everything random.
+        part: k/n measures every n-th item only; parts written to one folder are reported together.
+        reference: folder of another evaluation, for normalized scores.
+        envs: worlds side by side, at most.
+    """
+    world = make_domain(domain)
+    if library is None and (
+        suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals)
+    ):
+        raise BadInput(
+            f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''} needs motions: give --library "
+            "FILE (`anima motions import` makes one), or choose --suite reward"
+        )
+    known = read_folder(reference) if reference else None
+    index, count = parse_part(part)
+    begin = starts or world.test_start
+    settings = {"protocol": protocol, **vars(PROTOCOLS[protocol]), "starts": begin, "seed": seed}
+    subject = find_subject(player, world, seed)
+    trials = Trials(
+        find_start(begin, world, library), PROTOCOLS[protocol].episodes, world.limit, seed, envs, threads
+    )
+    name = "results.jsonl" if count == 1 else f"results-{index + 1}of{count}.jsonl"
+    log = Log(out / name, provenance(world, player, settings, [library, goals]))
+    plan = list(suites(suite, world, subject, library, goals))
+    with progress() as bar:
+        for label, size, run in plan:
+            done = log.done(label)
+            left = [i for i in range(index, size, count) if i not in done]
+            shown = bar.add_task(label, total=len(range(index, size, count)), completed=len(done))
+            for _ in log.add(run(replace(trials, only=left)) if left else ()):
+                bar.advance(shown)
+    title = f"{player}, {protocol} protocol, starts: {begin}, seed {seed}"
+    write_report(out, [read_folder(out)], known, title)
+
+
+def report(
+    folders: Positional[list[Path]], out: Path | None = None, reference: Path | None = None, title: str = ""
+) -> None:
+    """Summarize evaluations of one thing with several seeds: tables in the terminal, files in a folder.
+
+    Args:
+        folders: folders that `anima evaluate` made, one a seed.
+        out: where to write report.md, results.csv and plots; the first folder if not given.
+        reference: folder of another evaluation, for normalized scores.
+        title: above the tables.
+    """
+    if not folders:
+        raise BadInput("give at least one folder that `anima evaluate` made")
+    seeds = [read_folder(folder) for folder in folders]
+    target = out or folders[0]
+    target.mkdir(parents=True, exist_ok=True)
+    known = read_folder(reference) if reference else None
+    write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
+
+
+def find_subject(name: str, world: Domain, seed: int) -> Subject:
+    """The player a name stands for."""
+    if name == "random":
+        return Random(world.space.action, seed)
+    if name == "hold":
+        return Hold(world.hold)
+    raise BadInput(f"there is no player {name!r}; there are random, hold")
+
+
+def find_start(name: str, world: Domain, library: Path | None) -> Start:
+    known = world.starts()
+    if name == "mixed":
+        assert library is not None
+        frames = open_library(library, "test")
+        return Mixture([(0.5, known[world.test_start]), (0.5, Frames(frames.qpos[:], frames.qvel[:]))])
+    if name not in known:
+        raise BadInput(f"the {world.name} has no start {name!r}; there are {', '.join(known)}, mixed")
+    return known[name]
+
+
+Run = Callable[[Trials], Iterator[Result]]
+
+
+def suites(
+    wanted: str, world: Domain, subject: Subject, library: Path | None, goals: Path | None
+) -> Iterator[tuple[str, int, Run]]:
+    """Label, number of items and evaluation of each suite asked for."""
+    if wanted in ("reward", "all"):
+        size = sum(len(names) for names in world.suites.values())
+        yield "reward", size, lambda trials: evaluate_rewards(subject, world, world.suites, trials)
+    if wanted in ("goal", "all"):
+        poses = load_goals(goals, world) if goals else library_goals(open_library(library, "test"), world)
+        yield "goal", len(poses), lambda trials: evaluate_goals(subject, world, poses, trials)
+    if wanted in ("tracking", "all"):
+        for split in SPLITS:
+            opened = open_library(library, split)
+            clips = [opened.clip(name) for name in opened.names]
+            yield f"tracking {split}", len(clips), _tracking(subject, world, clips, f"tracking {split}")
+
+
+def _tracking(subject: Subject, world: Domain, clips: Sequence[Any], label: str) -> Run:
+    return lambda trials: evaluate_tracking(subject, world, clips, trials, label)
+
+
+def library_goals(library: Any, world: Domain) -> list[Goal]:
+    """The middle frame of each test clip, at rest; of at most 50 clips spread over the library."""
+    names = library.names[:: -(-len(library.names) // MOST_GOALS)]
+    goals = []
+    for name in names:
+        clip = library.clip(name)
+        middle = len(clip.qpos) // 2
+        goals.append(pose_goal(world, f"{name}@{middle}", clip.qpos[middle], f"frame {middle} of {name}"))
+    return goals
+
+
+def open_library(path: Path | None, split: str) -> Any:
+    from anima.motion.library import Library
+
+    assert path is not None
+    return Library.open(path, split=split)
+
+
+def parse_part(text: str) -> tuple[int, int]:
+    """Which of how many parts, counted from 0."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise BadInput(f"--part is {text!r}; expected k/n with 1 <= k <= n, such as 2/5")
+    return int(found[1]) - 1, int(found[2])
+
+
+def write_report(
+    out: Path, seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None, title: str
+) -> None:
+    summary, items = summary_rows(seeds, reference), item_rows(seeds, reference)
+    console = Console()
+    for table in terminal(summary, title):
+        console.print(table)
+    facts = "\n".join(f"- {key}: {value}" for key, value in seeds[0][0].provenance.items())
+    pictures = plots.draw(out, seeds[0], reference)
+    shown = "\n".join(f"![{path.stem}]({path.name})" for path in pictures)
+    text = [f"# {title}", facts, markdown(summary), shown, "## Each task, goal and clip", markdown(items)]
+    (out / "report.md").write_text("\n\n".join(text))
+    write_csv(out / "results.csv", seeds)
+    console.print(f"written: {out / 'report.md'}, results.csv, {', '.join(path.name for path in pictures)}")
+
+
+def progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    )

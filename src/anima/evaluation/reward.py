@@ -1,0 +1,52 @@
+"""How well a player maximizes rewards: the sum of each over episodes of 300 steps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from anima.agents.player import Subject
+from anima.domains.domain import Domain
+from anima.domains.task import Task
+from anima.evaluation.rollout import Episode, Trajectory, rollouts
+from anima.evaluation.trials import Result, Trials
+from anima.rotation import Array
+
+
+def evaluate_rewards(
+    subject: Subject, domain: Domain, tasks: Mapping[str, Sequence[str]], trials: Trials
+) -> Iterator[Result]:
+    """Results of tasks, given by category, one by one as they are finished."""
+    items = [(category, domain.task(name)) for category, names in tasks.items() for name in names]
+    wanted = [i for i in range(len(items)) if trials.wants(i)]
+
+    def episodes() -> Iterator[Episode]:
+        for i in wanted:
+            context = subject.reward_context(items[i][1])
+            for k in range(trials.episodes):
+                yield Episode(context, trials.start, (trials.seed, i, k), trials.steps)
+
+    played = rollouts(domain, subject, episodes(), coordinates, trials.envs, trials.threads)
+    for i in wanted:
+        category, task = items[i]
+        mine = [next(played) for _ in range(trials.episodes)]
+        returns = episode_returns(task, mine, domain)
+        failed = sum(trajectory.diverged is not None for trajectory in mine)
+        yield Result("reward", i, task.name, category, {"return": returns.tolist()}, failed)
+
+
+def coordinates(state: Any, obs: Array) -> Array:
+    """(n, nq + nv + nu) what a task needs to score a state later."""
+    return np.concatenate([state.qpos, state.qvel, state.ctrl], axis=1)
+
+
+def episode_returns(task: Task, trajectories: Sequence[Trajectory], domain: Domain) -> Array:
+    """(k,) undiscounted returns; what comes after physics failed counts nothing."""
+    rows = np.concatenate([trajectory.kept for trajectory in trajectories])
+    nu, nv = domain.space.action, domain.velocities
+    qpos, qvel, ctrl = np.split(rows, [rows.shape[1] - nu - nv, rows.shape[1] - nu], axis=1)
+    rewards = task.on(qpos, qvel, ctrl).reshape(len(trajectories), -1)
+    for k, trajectory in enumerate(trajectories):
+        if trajectory.diverged is not None:
+            rewards[k, trajectory.diverged :] = 0
+    return rewards.sum(axis=1)
