@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
+from anima.agents.checkpoint import load
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, pose_goal
@@ -25,6 +26,8 @@ from anima.evaluation.results import Log, provenance, read_folder
 from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
+from anima.prompting.prompt import Prompter
+from anima.prompting.relabel import open_states
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
@@ -60,7 +63,7 @@ def evaluate(
     """Measure a player on rewards, goals and motions; write results, tables, plots. Goes on where it stopped.
 
     Args:
-        player: random, hold (the pose it starts in or is asked for).
+        player: a run, checkpoint, published model; or random, or hold (the pose it starts in or is asked for).
         out: folder for results.jsonl, report.md, results.csv and plots.
         suite: what to measure.
         domain: the world to play in.
@@ -130,7 +133,8 @@ def find_subject(name: str, world: Domain, seed: int) -> Subject:
         return Random(world.space.action, seed)
     if name == "hold":
         return Hold(world.hold)
-    raise BadInput(f"there is no player {name!r}; there are random, hold")
+    source = open_states(Path(name)) if (Path(name) / "checkpoints").is_dir() else None
+    return Prompter(load(name), source, seed=seed)  # type: ignore[arg-type]
 
 
 def find_start(name: str, world: Domain, library: Path | None) -> Start:
