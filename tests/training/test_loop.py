@@ -18,10 +18,11 @@ import torch
 
 from anima.data import files
 from anima.errors import BadInput
-from anima.recipes.recipe import Recipe, build, from_json
+from anima.evaluation.trials import Trials
+from anima.recipes.recipe import Recipe, build, evaluations, from_json
 from anima.training.log import read_rows
 from anima.training.loop import train
-from anima.training.priorities import Prioritize, clip_weights
+from anima.training.priorities import Prioritize
 from anima.training.run import Run
 
 Tiny = Callable[..., Recipe[Any]]
@@ -88,21 +89,14 @@ def test_offline_learns_from_a_file(tiny: Tiny, tmp_path: Path) -> None:
         again.load(agent, data.replay, data.clips, collector)
 
 
-def test_priorities_are_those_published() -> None:
-    # clipped to [0.5, 5], doubled, rounded down: bins 1, 1, 2, 10, 10, 10; a bin's weight is shared, then all
-    # are divided by the number of bins in use, 3
-    weights = clip_weights(np.array([0.1, 0.9, 1.0, 5.0, 7.0, 99.0]))
-    assert np.allclose(weights, [1 / 6, 1 / 6, 1 / 3, 1 / 9, 1 / 9, 1 / 9])
-
-
 def test_priorities_reach_segments_and_starts(tiny: Tiny, tmp_path: Path) -> None:
     recipe = tiny("fbcpr")
     recipe = replace(recipe, collector=replace(recipe.collector, clip_share=1.0))
-    agent, data, collector, _ = begin(recipe, tmp_path / "run")
+    _, data, collector, _ = begin(recipe, tmp_path / "run")
     # one clip far away in its bin, 99 others together in another: the one is drawn half of the time
     far = dict.fromkeys(data.clips.clips.names, 0.6) | {"reach-007": 4.0}
-    scores = Prioritize(lambda agent: far, data.clips, collector)(agent)
-    assert scores["tracking/emd"] == pytest.approx((99 * 0.6 + 4) / 100)
+    priorities = Prioritize(collector.domain, data.clips, Trials(collector.env.start), collector)
+    priorities.reweigh(far)
     drawn = data.expert.draw(400, 4, torch.Generator().manual_seed(0))
     frames = data.clips.obs[7 * 40 : 8 * 40]
     share = np.mean([bool((frames == x).all(1).any()) for x in drawn.obs[:, 0]])
@@ -110,6 +104,16 @@ def test_priorities_reach_segments_and_starts(tiny: Tiny, tmp_path: Path) -> Non
     begun = np.concatenate([collector.env.reset() for _ in range(40)])
     share = np.mean([bool(np.isclose(frames.numpy(), x, atol=1e-6).all(1).any()) for x in begun])
     assert 0.4 < share < 0.6
+
+
+def test_training_is_measured_on_the_way(tiny: Tiny, tmp_path: Path) -> None:
+    recipe = tiny("fbcpr", evaluate_every=400)
+    agent, data, collector, run = begin(recipe, tmp_path / "run")
+    train(agent, data, recipe.schedule, run, collector, evaluations(recipe, data, collector))
+    scores = read_rows(tmp_path / "run" / "log.jsonl")[-2:]
+    assert 0 < scores[0]["tracking/emd"] < 2.9  # the square's diagonal
+    assert set(data.clips.distances) == set(data.clips.clips.names)
+    assert 0 <= scores[1]["return/reach-0.5-0.5"] <= recipe.collector.limit
 
 
 def test_nan_stops_with_the_learner_and_its_batch(tiny: Tiny, tmp_path: Path) -> None:

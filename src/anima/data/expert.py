@@ -38,6 +38,7 @@ class Clips(Protocol):
     def hash(self) -> str:
         """SHA-256 of the content"""
 
+    def clip(self, name: str) -> Any: ...
     def update_weights(self, distances: Mapping[str, float]) -> None:
         """Draw clips more often that an agent tracks badly; its earth mover's distance to each, by name"""
 

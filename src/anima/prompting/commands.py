@@ -1,13 +1,13 @@
 """`anima prompt`: a reward, a goal or a motion becomes latents, a file of them, a video."""
 
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tyro
 
-from anima import __version__
 from anima.agents.checkpoint import load
 from anima.domains.domain import Domain
 from anima.errors import BadInput
@@ -64,7 +64,7 @@ def prompt(
     kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
     source = open_states(states or Path(model)) if reward is not None else None
     prompter = Prompter(agent, source, samples, seed)
-    made = Provenance(kind, text, model_hash(agent), seed=seed, version=__version__)
+    made = Provenance(kind, text, model_hash(agent), seed=seed, version=version("anima"))
     begin: tuple[Array, Array] | None = None
     if reward is not None:
         answer = Latents(

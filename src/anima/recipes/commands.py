@@ -9,7 +9,7 @@ import tyro
 
 from anima.errors import BadInput
 from anima.recipes import RECIPES
-from anima.recipes.recipe import Recipe, build, from_json
+from anima.recipes.recipe import Recipe, build, evaluations, from_json
 from anima.training.loop import train as run_loop
 from anima.training.run import Run
 
@@ -52,7 +52,8 @@ def train(
         current.load(agent, data.replay, data.clips, collector, force)
     print(f"{chosen.agent} on {chosen.domain}, step {current.step}, run {current.folder}")
     try:
-        run_loop(agent, data, chosen.schedule, current, collector)
+        asked = evaluations(chosen, data, collector)
+        run_loop(agent, data, chosen.schedule, current, collector, asked)
     except KeyboardInterrupt:
         print(f"saved at step {current.step}; `anima train --resume {current.folder}` goes on")
         raise

@@ -9,17 +9,25 @@ import tyro
 
 from anima.agents import Agent, default_config, make_agent
 from anima.agents.config import from_dict
-from anima.data.expert import Clips, Expert
+from anima.data.expert import Expert
 from anima.data.offline import Offline
 from anima.data.replay import Replay, Widths
 from anima.domains.domain import Domain, make_domain
 from anima.errors import BadInput
+from anima.evaluation.trials import Trials
+from anima.motion.library import Library
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.training.collect import Collector
-from anima.training.loop import Data, Schedule
+from anima.training.loop import Data, Evaluation, Schedule
+from anima.training.priorities import EPISODES, Prioritize, Scores
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
+# Those the published training is judged by on the way.
+TASKS = (
+    "move-ego-0-0 jump-2 move-ego-0-2 move-ego-90-2 move-ego-180-2 "
+    "rotate-x-5-0.8 rotate-y-5-0.8 rotate-z-5-0.8"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class Recipe(Generic[C]):
     collector: Collector.Config = field(default_factory=Collector.Config)
     replay: int = 5_000_000  # rows kept of the agent's own experience
     on_disk: bool = False  # keep those rows in files instead of memory
+    tasks: str = TASKS  # whose returns are measured while training, separated by spaces
+    prioritize: bool = True  # draw clips more often that are tracked badly
     seed: int = 0  # of everything random
     threads: int = 0  # of torch; 0 for as many as there are cores
 
@@ -54,8 +64,7 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     check(recipe)
     domain = make_domain(recipe.domain)
     agent = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
-    clips = open_clips(recipe.library)
-    expert = None if clips is None else Expert(clips, domain, getattr(clips, "actions", None))
+    expert = open_clips(recipe.library, domain)
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
     rows = folder / "rows" if recipe.on_disk else None
@@ -76,14 +85,30 @@ def check(recipe: Recipe[Any]) -> None:
         raise BadInput("schedule.seed_steps is 0; the first update needs some steps to learn from")
 
 
-def open_clips(library: str) -> Clips | None:
+def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) -> list[Evaluation]:
+    """What is measured while training: priorities of clips, and returns of the tasks named."""
+    domain = make_domain(recipe.domain)
+    start = domain.starts()[domain.test_start]
+    trials = Trials(start, EPISODES, recipe.collector.limit, recipe.seed, threads=recipe.collector.threads)
+    asked: list[Evaluation] = []
+    if recipe.prioritize and data.clips is not None:
+        asked.append(Prioritize(domain, data.clips, trials, collector))
+    if recipe.tasks:
+        asked.append(Scores(domain, data.replay, recipe.tasks.split(), trials))
+    return asked
+
+
+def open_clips(library: str, domain: Domain) -> Expert | None:
+    """A library's clips, or demonstrations, which have actions too."""
     if not library:
         return None
     if library in DEMONSTRATIONS:
-        return DEMONSTRATIONS[library]()
-    from anima.motion.library import Library
-
-    return Library.open(Path(library), split=SPLIT)
+        clips, actions = DEMONSTRATIONS[library]()
+        return Expert(clips, domain, actions)
+    opened = Library.open(Path(library), split=SPLIT)
+    if opened.domain != domain.name:
+        raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
+    return Expert(opened, domain)
 
 
 def widths(domain: Domain, context: int) -> Widths:

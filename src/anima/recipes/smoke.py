@@ -45,6 +45,7 @@ def small(agent: str) -> Recipe[Any]:
         ),
         collector=Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0),
         replay=30_000,
+        tasks="reach-0.5-0.5 rush-0",
         threads=1,
     )
 

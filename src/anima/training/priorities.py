@@ -1,39 +1,52 @@
-"""Clips that an agent tracks badly are drawn more often (the paper's motion prioritization)."""
+"""What training measures of an agent on the way, and how clips that it tracks badly get drawn more often."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from anima.agents.agent import Agent
 from anima.data.expert import Expert
-from anima.rotation import Array
+from anima.domains.domain import Domain
+from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.tracking import evaluate_tracking
+from anima.evaluation.trials import Trials
+from anima.prompting.prompt import Prompter
 from anima.training.collect import Collector
 
-EMD_RANGE = (0.5, 5.0)  # earth mover's distances are clipped to this
-BIN = 0.5  # width of a bin
+SAMPLES = 50_000  # states that a reward is computed on while training, as published
+EPISODES = 10  # of each task
 
 
-def clip_weights(distances: Array) -> Array:
-    """(k,) weights that add up to 1: every bin of distances is as likely as every other, as published.
+@dataclass(frozen=True)
+class Scores:
+    """The returns of a few tasks, from states that the agent has seen."""
 
-    The published code has nine bins of width 0.5 and one for everything from 5 on.
-    """
-    bins = np.floor(np.clip(distances, *EMD_RANGE) / BIN).astype(int)
-    weights = 1 / np.bincount(bins)[bins]
-    return weights / weights.sum()
+    domain: Domain
+    source: Any  # of states
+    tasks: Sequence[str]
+    trials: Trials
+
+    def __call__(self, agent: Any) -> dict[str, float]:
+        subject = Prompter(agent, self.source, SAMPLES)
+        results = evaluate_rewards(subject, self.domain, {"": self.tasks}, self.trials)
+        return {f"return/{result.name}": result.mean("return") for result in results}
 
 
 class Prioritize:
-    """An evaluation that tracks every clip, then weighs clips and starts of episodes by the result."""
+    """Tracks every clip, then weighs clips, and the frames where episodes begin, by the result."""
 
-    def __init__(
-        self, track: Callable[[Agent], Mapping[str, float]], clips: Expert, collector: Collector
-    ) -> None:
-        """`track` tells an agent's earth mover's distance to each clip, by name."""
-        self.track, self.clips, self.collector = track, clips, collector
+    def __init__(self, domain: Domain, clips: Expert, trials: Trials, collector: Collector | None) -> None:
+        self.domain, self.clips, self.trials, self.collector = domain, clips, trials, collector
 
-    def __call__(self, agent: Agent) -> dict[str, float]:
-        distances = self.track(agent)
+    def __call__(self, agent: Any) -> dict[str, float]:
+        motions = [self.clips.clips.clip(name) for name in self.clips.clips.names]
+        results = list(evaluate_tracking(Prompter(agent), self.domain, motions, self.trials))
+        self.reweigh({result.name: result.mean("emd") for result in results})
+        return {"tracking/emd": float(np.mean([result.mean("emd") for result in results]))}
+
+    def reweigh(self, distances: dict[str, float]) -> None:
+        """Draw clips by the agent's earth mover's distance to each."""
         self.clips.prioritize(distances)
-        self.collector.env.start = self.collector.beginnings()
-        return {"tracking/emd": float(np.mean(list(distances.values())))}
+        if self.collector is not None:
+            self.collector.env.start = self.collector.beginnings()
