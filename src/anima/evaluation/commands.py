@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
-from anima.agents.checkpoint import load
+from anima.agents.checkpoint import load, shipped_models
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, pose_goal
@@ -63,7 +63,7 @@ def evaluate(
     """Measure a player on rewards, goals and motions; write results, tables, plots. Goes on where it stopped.
 
     Args:
-        player: a run, checkpoint, published model; or random, or hold (the pose it starts in or is asked for).
+        player: a run, checkpoint, published model; or random, hold (the pose it starts in or is asked for).
         out: folder for results.jsonl, report.md, results.csv and plots.
         suite: what to measure.
         domain: the world to play in.
@@ -133,6 +133,9 @@ def find_subject(name: str, world: Domain, seed: int) -> Subject:
         return Random(world.space.action, seed)
     if name == "hold":
         return Hold(world.hold)
+    if not Path(name).is_dir() and name not in shipped_models():
+        models = ", ".join(["random", "hold", *shipped_models()])
+        raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
     source = open_states(Path(name)) if (Path(name) / "checkpoints").is_dir() else None
     return Prompter(load(name), source, seed=seed)  # type: ignore[arg-type]
 

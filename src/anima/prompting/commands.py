@@ -10,7 +10,9 @@ import tyro
 
 from anima.agents.checkpoint import load
 from anima.domains.domain import Domain
+from anima.domains.goal import load_goals
 from anima.errors import BadInput
+from anima.motion.library import Library
 from anima.prompting.prompt import Prompter, domain_of, model_hash
 from anima.prompting.relabel import SAMPLES, data_hash, open_states
 from anima.prompting.saved import Latents, Provenance, load_latents, save_latents
@@ -19,6 +21,7 @@ from anima.sim import render
 from anima.sim.env import BatchEnv
 
 SIZE = (640, 480)
+Motion = tuple[Array, Array]  # qpos (T, nq), qvel (T, nv)
 
 
 def prompt(
@@ -61,35 +64,35 @@ def prompt(
         render.check_video_path(video)
     agent: Any = load(model)
     domain = domain_of(agent)
-    kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
     source = open_states(states or Path(model)) if reward is not None else None
     prompter = Prompter(agent, source, samples, seed)
-    made = Provenance(kind, text, model_hash(agent), seed=seed, version=version("anima"))
-    begin: tuple[Array, Array] | None = None
-    if reward is not None:
-        answer = Latents(
-            prompter.reward_context(domain.task(reward)), replace(made, data=data_hash(prompter.states))
-        )
-    elif goal is not None:
-        answer = Latents(prompter.goal_context(read_goal(goal, domain)), made)
-    elif motion is not None:
-        qpos, qvel = read_motion(motion, library)
-        begin = qpos[:1], qvel[:1]
-        answer = Latents(prompter.motion_context(domain.observe(domain.state(qpos, qvel))[1:]), made)
-    else:
-        assert latents is not None
-        answer = load_latents(latents, made.model)
+    clip = None if motion is None else read_motion(motion, library)
+    kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
+    answer = infer(prompter, domain, kind, text, clip)
     print(f"{kind} {text}: {len(answer.rows)} latent(s) of {answer.rows.shape[1]} numbers")
     if save is not None:
         save_latents(save, answer)
         print(f"latents: {save}")
-    total = len(answer.rows) if motion is not None else steps
-    path, earned = play(prompter, domain, answer.rows, total, seed, start, begin, reward)
+    total = steps if clip is None else len(answer.rows)
+    path, earned = play(prompter, domain, answer.rows, total, seed, start, clip, reward)
     if reward is not None:
         print(f"return over {total} steps: {earned:.2f}")
     if video is not None:
         render.write_video(video, render.frames(domain, path, SIZE), domain.rate, len(path))
         print(f"video: {video}")
+
+
+def infer(prompter: Prompter, domain: Domain, kind: str, text: str, clip: Motion | None) -> Latents:
+    """The latents of a prompt, with where they come from."""
+    told = Provenance(kind, text, model_hash(prompter.agent), seed=prompter.seed, version=version("anima"))
+    if kind == "reward":
+        rows = prompter.reward_context(domain.task(text))
+        return Latents(rows, replace(told, data=data_hash(prompter.states)))
+    if kind == "goal":
+        return Latents(prompter.goal_context(read_goal(text, domain)), told)
+    if clip is not None:
+        return Latents(prompter.motion_context(domain.observe(domain.state(*clip))[1:]), told)
+    return load_latents(Path(text), told.model)
 
 
 def play(
@@ -99,7 +102,7 @@ def play(
     steps: int,
     seed: int = 0,
     start: str | None = None,
-    begin: tuple[Array, Array] | None = None,
+    clip: Motion | None = None,
     reward: str | None = None,
 ) -> tuple[Array, float]:
     """The positions (steps + 1, nq) of one body that follows latents, and what it earned."""
@@ -108,7 +111,7 @@ def play(
     env: BatchEnv[Any] = BatchEnv(
         domain, seed=seed, start=domain.starts()[start] if start else None, limit=None
     )
-    obs = env.reset() if begin is None else env.begin(np.array([0]), *begin)
+    obs = env.reset() if clip is None else env.begin(np.array([0]), clip[0][:1], clip[1][:1])
     player, task, earned = prompter.play([latents]), domain.task(reward or "zero"), 0.0
     path = [env.physics.qpos[0].copy()]
     for t in range(steps):
@@ -123,8 +126,6 @@ def play(
 
 def read_goal(text: str, domain: Domain) -> Array:
     """(O,) of FILE or FILE:NAME"""
-    from anima.domains.goal import load_goals
-
     file, _, name = (text, "", "") if Path(text).exists() else text.rpartition(":")
     goals = load_goals(file or text, domain)
     found = [goal for goal in goals if name in ("", goal.name)]
@@ -134,11 +135,9 @@ def read_goal(text: str, domain: Domain) -> Array:
     return found[0].observation
 
 
-def read_motion(name: str, library: Path | None) -> tuple[Array, Array]:
-    """qpos (T, nq), qvel (T, nv) of a clip"""
+def read_motion(name: str, library: Path | None) -> Motion:
+    """The frames of a clip."""
     if library is None:
         raise BadInput(f"--motion {name}: say in which file the clip is (--library FILE)")
-    from anima.motion.library import Library
-
     clip = Library.open(library).clip(name)
     return np.asarray(clip.qpos, float), np.asarray(clip.qvel, float)
