@@ -57,6 +57,16 @@ def test_the_installed_command_runs():
     assert done.returncode == 0 and done.stdout.decode().startswith("anima ")
 
 
+def test_a_reader_that_stops_early_is_no_error():
+    code = "from anima.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "tasks"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as asked:
+        assert asked.stdout is not None and asked.stderr is not None
+        asked.stdout.close()
+        assert asked.stderr.read() == b"" and asked.wait() == 0
+
+
 def test_every_command_points_at_a_function():
     from importlib import import_module
 

@@ -4,6 +4,7 @@ To add a command: write an annotated function with a docstring where it belongs;
 """
 
 import difflib
+import os
 import sys
 from importlib import import_module
 
@@ -53,6 +54,9 @@ def main(args: list[str] | None = None) -> None:
     """Run a command; what a person got wrong becomes one line on standard error and exit code 2."""
     try:
         run(sys.argv[1:] if args is None else args)
+    except BrokenPipeError:  # whoever read our output has seen enough, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
     except (BadInput, OSError) as error:
         print(f"anima: {' '.join(str(error).split())}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -253,7 +253,6 @@ def test_prompts_in_pieces_equal_a_prompt_at_once(monkeypatch: pytest.MonkeyPatc
         (lambda a: a.act(np.ones((2, 5)), np.ones((3, 4))), "3 latents for 2 observations"),
         (lambda a: a.prompt_reward(np.ones((2, 5)), np.ones(3)), "the reward has shape .*3"),
         (lambda a: a.prompt_reward(np.ones((2, 5)), np.ones(2), "best"), "weighting 'best' is unknown"),
-        (lambda a: a.play(np.ones(4)), r"shape \(worlds, d\)"),
         (lambda a: a.load_state({}), "is missing"),
     ],
 )

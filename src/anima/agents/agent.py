@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -74,8 +74,8 @@ class Agent(nn.Module, ABC):
         """Contexts (n, …) for n worlds that begin an episode or are due for a new one."""
 
     @abstractmethod
-    def play(self, context: Array, mean: bool = True) -> Player:
-        """Follow a context in as many worlds as it has rows; mean=False adds the noise of exploration."""
+    def play(self, contexts: Sequence[Array], mean: bool = True) -> Player:
+        """A player for as many worlds as contexts; mean=False adds the noise of exploration."""
 
     def learners(self) -> Iterator[Learner]:
         return (child for child in self.children() if isinstance(child, Learner))

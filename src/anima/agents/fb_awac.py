@@ -17,7 +17,7 @@ class FBAWAC(FB):
 
     @dataclass(frozen=True)
     class Config(FB.Config):
-        temperature: float = 1.0  # of the weights, in units of mean |Fᵀz|; the paper tells no number
+        temperature: float = 0.1  # of the weights, in units of mean |Fᵀz|; the paper tells no number
 
     def improve(self, online: Transitions, z: Tensor) -> Metrics:
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:

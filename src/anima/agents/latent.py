@@ -1,6 +1,7 @@
 """Agents steered by a latent on a sphere: where latents come from, and how prompts become one."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from anima.agents.agent import Agent, Data
 from anima.agents.draws import Draws
-from anima.agents.player import ContextPlayer, to_numpy, to_torch
+from anima.agents.player import LatentPlayer, to_numpy, to_torch
 from anima.errors import BadInput
 from anima.learners.policy import Policy
 from anima.networks.normalizer import Normalizer, Unchanged
@@ -83,11 +84,9 @@ class LatentAgent(Agent):
         mixed = self.config.mixed_rollouts and len(self.ring) > 0
         return to_numpy(self.ring.draw(n, self.acting_draws) if mixed else self.uniform(n, self.acting_draws))
 
-    def play(self, context: Array, mean: bool = True) -> ContextPlayer:
-        """Latents (n, d), or (n, T, d) to change them every step: for one motion, `latents[None]`."""
-        if np.ndim(context) not in (2, 3):
-            raise BadInput(f"a context has shape (worlds, d) or (worlds, steps, d), not {np.shape(context)}")
-        return ContextPlayer(self, list(context if context.ndim == 3 else context[:, None]), mean)
+    def play(self, contexts: Sequence[Array], mean: bool = True) -> LatentPlayer:
+        """A context a world: a latent (d,), or (T, d) to change it every step, as `prompt_motion` gives."""
+        return LatentPlayer(self, contexts, mean)
 
     @torch.no_grad()
     def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array:

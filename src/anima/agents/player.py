@@ -47,26 +47,24 @@ class Subject(Protocol):
         ...
 
 
-class Actable(Protocol):
-    """What a context player needs of an agent."""
+class Actor(Protocol):
+    """What a latent player needs of an agent."""
 
     def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array: ...
 
 
-class ContextPlayer:
-    """World i follows the latents contexts[i] (T, d), one for each step, the last of which stays.
+class LatentPlayer:
+    """World i follows contexts[i]: a latent (d,), or (T, d) with one a step, of which the last stays."""
 
-    A single context serves any number of worlds.
-    """
-
-    def __init__(self, agent: Actable, contexts: Sequence[Array], mean: bool = True) -> None:
-        self.agent, self.mean = agent, mean
-        self.last = np.array([len(context) - 1 for context in contexts])
+    def __init__(self, agent: Actor, contexts: Sequence[Array], mean: bool = True) -> None:
+        """`mean` False adds the noise of exploration."""
+        rows = [np.atleast_2d(np.asarray(context, np.float32)) for context in contexts]
+        self.agent, self.mean, self.latents = agent, mean, np.concatenate(rows)
+        self.last = np.array([len(row) - 1 for row in rows])
         self.first = np.cumsum(self.last + 1) - self.last - 1
-        self.latents = np.concatenate(contexts).astype(np.float32)
 
     def act(self, obs: Array, time: Array) -> Array:
-        return self.agent.act(obs, self.latents[self.first + np.minimum(time, self.last)], mean=self.mean)
+        return self.agent.act(obs, self.latents[self.first + np.minimum(time, self.last)], self.mean)
 
 
 class Random:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from anima.agents.player import ContextPlayer
+from anima.agents.player import Player
 from anima.data.replay import States
 from anima.domains.domain import DOMAINS, Domain, make_domain
 from anima.domains.task import Task
@@ -23,7 +23,7 @@ class LatentAgent(Protocol):
 
     space: Space
 
-    def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array: ...
+    def play(self, contexts: Sequence[Array]) -> Player: ...
     def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike) -> Array: ...
     def prompt_goal(self, obs: ArrayLike) -> Array: ...
     def prompt_motion(self, obs: ArrayLike) -> Array: ...
@@ -61,8 +61,8 @@ class Prompter:
         """Frames 1 … T (T, O) -> (T, d)"""
         return self.agent.prompt_motion(obs)
 
-    def play(self, contexts: Sequence[Array]) -> ContextPlayer:
-        return ContextPlayer(self.agent, contexts)
+    def play(self, contexts: Sequence[Array]) -> Player:
+        return self.agent.play(contexts)
 
 
 def domain_of(agent: LatentAgent) -> Domain:
