@@ -91,7 +91,7 @@ class Collector:
 
     def _act(self, agent: Agent, data: Source, steps: int, random: bool) -> list[partial[None]]:
         writes: list[partial[None]] = []
-        player = agent.play(self.context, mean=False) if self.context is not None else None
+        player = agent.play(list(self.context), mean=False) if self.context is not None else None
         for _ in range(steps // self.config.worlds):
             due = np.flatnonzero(self.env.clock % agent.context_steps == 0)
             if len(due):
@@ -100,7 +100,7 @@ class Collector:
                     self.context = np.zeros((self.env.n, *contexts.shape[1:]), contexts.dtype)
                 self.context[due] = contexts
                 writes.append(partial(self.replay.steer, due, contexts))
-                player = agent.play(self.context, mean=False)
+                player = agent.play(list(self.context), mean=False)
             assert player is not None
             if random:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
