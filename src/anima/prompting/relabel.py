@@ -35,8 +35,9 @@ def relabel(task: Task, states: States) -> Array:
     return reward
 
 
-def open_states(path: Path) -> Source:
+def open_states(path: Path | str) -> Source:
     """States of a run (its newest whole checkpoint) or of a file (.npz, or HDF5 as published)."""
+    path = Path(path)
     if not path.is_dir():
         return Offline(path)
     if not (path / "checkpoints").is_dir():

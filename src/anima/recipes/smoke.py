@@ -3,45 +3,61 @@
 from dataclasses import replace
 from typing import Any
 
-from anima.agents import default_config
+from anima.agents import agent_names, default_config
 from anima.recipes.laptop import narrowed
 from anima.recipes.recipe import Recipe
 from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
-HIDDEN, LATENT, BATCH, RATE = 64, 16, 128, 1e-3
+RATE = 5e-3  # learning rate: little time calls for large steps
+SLOW = 0.2  # share of the way slow copies move each step, for the same reason
 
 
 def small(agent: str) -> Recipe[Any]:
+    """An agent with one member an ensemble, shallow networks, few and large steps."""
     config = narrowed(
-        default_config(agent), HIDDEN, latent=LATENT, batch=BATCH, segment=8, latent_steps=25, ring=1000
+        default_config(agent), 64, latent=16, batch=256, discount=0.95, latent_steps=25, ring=1000
     )
+    measure, policy = config.measure, config.policy
     config = replace(
         config,
+        normalize_obs=False,  # the point's coordinates are well scaled
+        goal_share=0.9,
         measure=replace(
-            config.measure, forward_rate=RATE, backward_rate=RATE, slow_rate=0.01, orthonormality=1.0
+            measure,
+            forward=replace(measure.forward, hidden_layers=1, members=1),
+            forward_rate=RATE,
+            backward_rate=RATE,
+            slow_rate=SLOW,
+            orthonormality=1.0,
         ),
-        policy=replace(config.policy, rate=RATE),
+        policy=replace(
+            policy, network=replace(policy.network, hidden_layers=1), rate=RATE, std=0.4, pessimism=0.0
+        ),
     )
+    with_clips = hasattr(config, "expert_share")
+    if with_clips:
+        config = replace(config, goal_share=0.4, expert_share=0.5)
     if hasattr(config, "critic"):
+        network = replace(config.critic.network, hidden_layers=1, members=1)
         config = replace(
             config,
-            critic=replace(config.critic, rate=RATE, slow_rate=0.01),
+            critic=replace(config.critic, network=network, rate=RATE, slow_rate=SLOW, pessimism=0.0),
             style=replace(config.style, rate=RATE / 10, hidden_layers=2),
         )
     return Recipe(
         agent,
         config,
         domain="pointmass",
-        library="pointmass-demonstrations" if hasattr(config, "expert_share") else "",
+        library="pointmass-demonstrations" if with_clips else "",
         schedule=Schedule(
-            total=25_000,
+            total=20_000,
             phase_steps=500,
             phase_updates=50,
-            seed_steps=2_000,
+            seed_steps=8_000,
             log_every=2_500,
-            evaluate_every=25_000,
-            save_every=25_000,
+            evaluate_every=20_000,
+            save_every=20_000,
         ),
         collector=Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0),
         replay=30_000,
@@ -50,7 +66,4 @@ def small(agent: str) -> Recipe[Any]:
     )
 
 
-RECIPES = {
-    f"smoke.{agent}": small(agent)
-    for agent in ("fb", "fb_awac", "fbcpr", "fbmpr", "fbcpr_style_only", "fbcpr_bc")
-}
+RECIPES = {f"smoke.{agent}": small(agent) for agent in agent_names()}
