@@ -12,7 +12,9 @@ C = TypeVar("C")
 
 def from_dict(kind: type[C], values: Mapping[str, Any], where: str = "config") -> C:
     """A frozen dataclass, nested ones included; absent keys keep their defaults, unknown ones are errors."""
-    hints = typing.get_type_hints(kind)
+    generic = typing.get_origin(kind) or kind
+    chosen = dict(zip(getattr(generic, "__parameters__", ()), typing.get_args(kind), strict=False))
+    hints = {k: chosen.get(v, v) for k, v in typing.get_type_hints(generic).items()}
     unknown = sorted(set(values) - set(hints))
     if unknown:
         raise BadInput(f"{where}: unknown key {unknown[0]!r}; known are {', '.join(hints)}")

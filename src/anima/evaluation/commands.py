@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
+from anima.agents.checkpoint import load, shipped_models
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, make_goal
@@ -28,6 +29,8 @@ from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
 from anima.motion.clip import Clip
 from anima.motion.library import Library
+from anima.prompting.prompt import Prompter
+from anima.prompting.relabel import open_states
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
@@ -64,7 +67,7 @@ def evaluate(
     """Measure a player on rewards, goals and motions; write results, tables, plots. Goes on where it stopped.
 
     Args:
-        player: random, hold (the pose it starts in or is asked for).
+        player: a run, checkpoint, published model; or random, hold (the pose it starts in or is asked for).
         out: folder for results.jsonl, report.md, results.csv and plots.
         suite: what to measure.
         domain: the world to play in.
@@ -90,7 +93,7 @@ def evaluate(
     index, count = parse_part(part)
     begin = starts or world.test_start
     settings = {"protocol": protocol, **vars(PROTOCOLS[protocol]), "starts": begin, "seed": seed}
-    subject = find_subject(player, world, seed)
+    subject = find_subject(player, world, seed, PROTOCOLS[protocol].inference_states)
     trials = Trials(
         find_start(begin, world, library), PROTOCOLS[protocol].episodes, world.limit, seed, envs, threads
     )
@@ -128,13 +131,17 @@ def report(
     write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
 
 
-def find_subject(name: str, world: Domain, seed: int) -> Subject:
-    """The player a name stands for."""
+def find_subject(name: str, world: Domain, seed: int, samples: int) -> Subject:
+    """The player a name stands for; rewards are inferred from as many stored `samples`."""
     if name == "random":
         return Random(world.space.action, seed)
     if name == "hold":
         return Hold(world.hold)
-    raise BadInput(f"there is no player {name!r}; there are random, hold")
+    if not Path(name).is_dir() and name not in shipped_models():
+        models = ", ".join(["random", "hold", *shipped_models()])
+        raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
+    source = open_states(Path(name)) if (Path(name) / "checkpoints").is_dir() else None
+    return Prompter(load(name), source, samples, seed)  # type: ignore[arg-type]
 
 
 def find_start(name: str, world: Domain, library: Path | None) -> Start:

@@ -1,0 +1,46 @@
+"""States out of a saved replay, without loading it: what a trained agent is prompted with."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anima.data.files import map_chunk
+from anima.data.replay import States
+from anima.errors import BadInput
+from anima.rotation import Array
+
+
+class Stored:
+    """A replay's chunks on disk, as `Replay.save` described them."""
+
+    def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
+        self.chunks = [folder / name for name in saved["files"] if name is not None]
+
+    def states(self, n: int, rng: np.random.Generator) -> States:
+        """n states reached, uniformly with replacement; all there are, if they are no more than n.
+
+        Transitions that end in another chunk (one in thousands) are passed over.
+        """
+        chunks = [map_chunk(path) for path in self.chunks]
+        counts = np.array([chunk["begins"][:-1].sum() for chunk in chunks], int)
+        total = int(counts.sum())
+        if total == 0:
+            raise BadInput(f"there are no stored states in {self.chunks[:1] or 'an empty replay'}")
+        drawn = np.arange(total) if total <= n else np.sort(rng.integers(total, size=n))
+        edges = np.cumsum(counts)
+        pieces = []
+        for chunk, first, end in zip(chunks, edges - counts, edges, strict=True):
+            picked = drawn[np.searchsorted(drawn, first) : np.searchsorted(drawn, end)] - first
+            if len(picked):
+                pieces.append(_reached(chunk, np.flatnonzero(chunk["begins"][:-1])[picked]))
+        return States(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+
+
+def _reached(chunk: dict[str, Array], rows: Array) -> tuple[Array, ...]:
+    return (
+        chunk["obs"][rows + 1],
+        chunk["qpos"][rows + 1],
+        chunk["qvel"][rows + 1],
+        chunk["action"][rows],
+    )

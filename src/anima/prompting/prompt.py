@@ -1,0 +1,85 @@
+"""An agent beside stored states: turns a task, a pose or a motion into latents, and plays them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from anima.agents.player import Player
+from anima.data.replay import States
+from anima.domains.domain import DOMAINS, Domain, make_domain
+from anima.domains.task import Task
+from anima.errors import BadInput
+from anima.prompting.relabel import SAMPLES, Source, relabel
+from anima.rotation import Array
+from anima.sim.space import Space
+
+
+class LatentAgent(Protocol):
+    """What is needed of an agent steered by latents."""
+
+    space: Space
+
+    def play(self, contexts: Sequence[Array]) -> Player: ...
+    def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike) -> Array: ...
+    def prompt_goal(self, obs: ArrayLike) -> Array: ...
+    def prompt_motion(self, obs: ArrayLike) -> Array: ...
+    def state_dict(self) -> dict[str, Any]: ...
+
+
+class Prompter:
+    """Answers prompts with latents (T, d): one for each step, of which the last stays.
+
+    It is also the Subject that evaluations ask for.
+    """
+
+    def __init__(
+        self, agent: LatentAgent, source: Source | None = None, samples: int = SAMPLES, seed: int = 0
+    ) -> None:
+        """`source` is where rewards look for states: a replay, a run's, or a file's."""
+        self.agent, self.source, self.samples, self.seed = agent, source, samples, seed
+
+    @cached_property
+    def states(self) -> States:
+        """The states that every reward is computed on."""
+        if self.source is None:
+            raise BadInput("a reward prompt needs stored states: give a run, or a file of states (--states)")
+        return self.source.states(self.samples, np.random.default_rng(self.seed))
+
+    def reward_context(self, task: Task) -> Array:
+        """(1, d)"""
+        return self.agent.prompt_reward(self.states.obs, relabel(task, self.states))
+
+    def goal_context(self, obs: Array) -> Array:
+        """(O,) -> (1, d)"""
+        return self.agent.prompt_goal(np.atleast_2d(obs))
+
+    def motion_context(self, obs: Array) -> Array:
+        """Frames 1 … T (T, O) -> (T, d)"""
+        return self.agent.prompt_motion(obs)
+
+    def play(self, contexts: Sequence[Array]) -> Player:
+        return self.agent.play(contexts)
+
+
+def domain_of(agent: LatentAgent) -> Domain:
+    """The domain whose observations and actions an agent has."""
+    for name in DOMAINS:
+        domain = make_domain(name)
+        if (domain.space.obs, domain.space.action) == (agent.space.obs, agent.space.action):
+            return domain
+    raise BadInput(
+        f"no domain has {agent.space.obs} observations and {agent.space.action} actions as this agent does"
+    )
+
+
+def model_hash(agent: LatentAgent) -> str:
+    """SHA-256 of an agent's weights, names included."""
+    total = sha256()
+    for name, tensor in sorted(agent.state_dict().items()):
+        total.update(name.encode())
+        total.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
+    return total.hexdigest()

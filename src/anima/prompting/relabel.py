@@ -1,0 +1,54 @@
+"""Rewards of stored states, and where such states come from: a run's replay, or a file."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from anima.agents.checkpoint import newest_whole
+from anima.data.files import read_json
+from anima.data.offline import Offline
+from anima.data.replay import States
+from anima.data.stored import Stored
+from anima.domains.task import Task
+from anima.errors import BadInput
+from anima.rotation import Array
+
+SAMPLES = 100_000  # states that a reward is computed on, as published
+BATCH = 5_000  # states at a time: what is derived from them then stays in the processor's cache
+
+
+class Source(Protocol):
+    """Where states come from."""
+
+    def states(self, n: int, rng: np.random.Generator) -> States: ...
+
+
+def relabel(task: Task, states: States) -> Array:
+    """(N,) the rewards of states, and of the actions that led there."""
+    starts = range(0, len(states), BATCH)
+    parts = [task.on(*(c[s : s + BATCH] for c in (states.qpos, states.qvel, states.action))) for s in starts]
+    reward = np.concatenate(parts)
+    if not np.isfinite(reward).all():
+        raise BadInput(f"the reward is {reward[~np.isfinite(reward)][0]} in some states; it must be finite")
+    return reward
+
+
+def open_states(path: Path | str) -> Source:
+    """States of a run (its newest whole checkpoint) or of a file (.npz, or HDF5 as published)."""
+    path = Path(path)
+    if not path.is_dir():
+        return Offline(path)
+    if not (path / "checkpoints").is_dir():
+        raise BadInput(f"{path} keeps no stored states for a reward prompt; name a file of them (--states)")
+    saved = read_json(newest_whole(path) / "state.json")["replay"]
+    return Stored(path / "replay", saved)
+
+
+def data_hash(states: States) -> str:
+    """SHA-256 of the very states that a reward was computed on."""
+    total = sha256()
+    for column in (states.obs, states.qpos, states.qvel, states.action):
+        total.update(np.ascontiguousarray(column).tobytes())
+    return total.hexdigest()

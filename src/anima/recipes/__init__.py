@@ -1,0 +1,8 @@
+"""Complete configurations, written in Python: they only choose and scale."""
+
+from typing import Any
+
+from anima.recipes import laptop, paper, smoke
+from anima.recipes.recipe import Recipe
+
+RECIPES: dict[str, Recipe[Any]] = {**paper.RECIPES, **laptop.RECIPES, **smoke.RECIPES}

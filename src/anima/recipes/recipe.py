@@ -1,0 +1,117 @@
+"""What a recipe says, and how it becomes an agent, its data and its collector."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import torch
+import tyro
+
+from anima.agents import Agent, default_config, make_agent
+from anima.agents.config import from_dict
+from anima.data.expert import Expert
+from anima.data.offline import Offline
+from anima.data.replay import Replay, Widths
+from anima.domains.domain import Domain, make_domain
+from anima.errors import BadInput
+from anima.evaluation.trials import Trials
+from anima.motion.library import Library
+from anima.recipes.demonstrations import DEMONSTRATIONS
+from anima.training.collect import Collector
+from anima.training.loop import Data, Evaluation, Schedule
+from anima.training.priorities import EPISODES, Prioritize, Scores
+
+C = TypeVar("C")
+SPLIT = "train"  # the part of a library that agents may learn from
+# Those the published training is judged by on the way.
+TASKS = (
+    "move-ego-0-0 jump-2 move-ego-0-2 move-ego-90-2 move-ego-180-2 "
+    "rotate-x-5-0.8 rotate-y-5-0.8 rotate-z-5-0.8"
+)
+
+
+@dataclass(frozen=True)
+class Recipe(Generic[C]):
+    """A complete configuration; `config` is the agent's own."""
+
+    agent: Annotated[str, tyro.conf.Suppress]
+    config: C
+    domain: str = "humanoid"  # the world to live in
+    library: str = ""  # file of motion clips; none for agents that learn without
+    dataset: str = ""  # file of transitions to learn from instead of acting (offline)
+    schedule: Schedule = field(default_factory=Schedule)
+    collector: Collector.Config = field(default_factory=Collector.Config)
+    replay: int = 5_000_000  # rows kept of the agent's own experience
+    on_disk: bool = False  # keep those rows in files instead of memory
+    tasks: str = TASKS  # whose returns are measured while training, separated by spaces
+    prioritize: bool = True  # draw clips more often that are tracked badly
+    seed: int = 0  # of everything random
+    threads: int = 0  # of torch; 0 for as many as there are cores
+
+
+def from_json(values: Any) -> Recipe[Any]:
+    """The recipe that `asdict` took apart; unknown keys are errors."""
+    if not isinstance(values, dict) or "agent" not in values:
+        raise BadInput("recipe: expected an object with the key 'agent'")
+    kind = type(default_config(values["agent"]))
+    return from_dict(Recipe[kind], values, "recipe")  # type: ignore[valid-type]
+
+
+def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | None]:
+    """A new agent, what it learns from, and who collects it; rows on disk go into `folder`."""
+    if recipe.threads:
+        torch.set_num_threads(recipe.threads)
+    check(recipe)
+    domain = make_domain(recipe.domain)
+    agent = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
+    expert = open_clips(recipe.library, domain)
+    if recipe.dataset:
+        return agent, Data(Offline(Path(recipe.dataset)), expert), None
+    rows = folder / "rows" if recipe.on_disk else None
+    replay = Replay(widths(domain, recipe.config.latent), recipe.collector.worlds, recipe.replay, folder=rows)
+    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert)
+    return agent, Data(replay, expert), collector
+
+
+def check(recipe: Recipe[Any]) -> None:
+    """An error that names the first setting that fits no other."""
+    schedule, worlds = recipe.schedule, recipe.collector.worlds
+    for name, value in asdict(schedule).items():
+        if value < (0 if name in ("phase_updates", "seed_steps") else 1):
+            raise BadInput(f"schedule.{name} is {value}; give a positive number")
+    if schedule.phase_steps % worlds:
+        raise BadInput(f"schedule.phase_steps {schedule.phase_steps} is no multiple of {worlds} worlds")
+    if not recipe.dataset and schedule.seed_steps == 0:
+        raise BadInput("schedule.seed_steps is 0; the first update needs some steps to learn from")
+
+
+def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) -> list[Evaluation]:
+    """What is measured while training: priorities of clips, and returns of the tasks named."""
+    domain = make_domain(recipe.domain)
+    start = domain.starts()[domain.test_start]
+    trials = Trials(start, EPISODES, recipe.collector.limit, recipe.seed, threads=recipe.collector.threads)
+    asked: list[Evaluation] = []
+    if recipe.prioritize and data.clips is not None:
+        asked.append(Prioritize(domain, data.clips, trials, collector))
+    if recipe.tasks:
+        asked.append(Scores(domain, data.replay, recipe.tasks.split(), trials))
+    return asked
+
+
+def open_clips(library: str, domain: Domain) -> Expert | None:
+    """A library's clips, or demonstrations, which have actions too."""
+    if not library:
+        return None
+    if library in DEMONSTRATIONS:
+        clips, actions = DEMONSTRATIONS[library]()
+        return Expert(clips, domain, actions)
+    opened = Library.open(Path(library), split=SPLIT)
+    if opened.domain != domain.name:
+        raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
+    return Expert(opened, domain)
+
+
+def widths(domain: Domain, context: int) -> Widths:
+    physics = domain.physics(1, 1)
+    qpos, qvel = physics.qpos.shape[1], physics.qvel.shape[1]
+    return Widths(domain.space.obs, domain.space.action, qpos, qvel, context)

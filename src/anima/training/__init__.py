@@ -1,0 +1,1 @@
+"""Collect, update, evaluate, save: from a recipe to a trained agent, resumable at any time."""

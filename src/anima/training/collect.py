@@ -1,0 +1,141 @@
+"""The collector: acts in the environment and fills the replay.
+
+It acts with a copy of the weights that the agent had when a phase began, and hands over what it saw when the
+phase ends; so acting may overlap learning without changing either.
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from anima.agents.agent import Agent, agent_from
+from anima.agents.agent import Data as Source
+from anima.data.expert import Expert
+from anima.data.replay import Replay
+from anima.domains.domain import Domain
+from anima.domains.humanoid.reset import Frames, Mixture
+from anima.errors import BadInput
+from anima.rotation import Array
+from anima.sim.env import BatchEnv, Start
+
+MOST_DIVERGED = 0.01  # share of steps that may diverge before training stops
+
+
+class Collector:
+    """Worlds, their contexts, and a background thread to act in them."""
+
+    @dataclass(frozen=True)
+    class Config:
+        worlds: int = 50  # environments stepped together
+        limit: int = 300  # steps an episode
+        start: str = "fall"  # where episodes begin that do not begin at a frame of a clip
+        clip_share: float = 0.8  # episodes that begin at a frame, its clip drawn by weight
+        threads: int = 1  # of the physics; changes no number
+        overlap: bool = True  # act while learning; changes no number
+
+    def __init__(
+        self, domain: Domain, replay: Replay, config: Config, seed: int, clips: Expert | None = None
+    ) -> None:
+        self.domain, self.replay, self.config, self.clips = domain, replay, config, clips
+        if config.start not in domain.starts():
+            known = ", ".join(domain.starts())
+            raise BadInput(f"the {domain.name} has no start {config.start!r}; it has {known}")
+        if config.clip_share > 0 and clips is None:
+            raise BadInput(f"clip_share is {config.clip_share}, but no library is named (--library FILE)")
+        self.env = BatchEnv(
+            domain, config.worlds, config.threads, seed, self.beginnings(), limit=config.limit
+        )
+        self.rng = np.random.default_rng([seed, config.worlds])
+        self.obs = self.env.reset()
+        self.context: Array | None = None
+        self.steps = 0
+        self.shadow: Agent | None = None
+        self.pool = ThreadPoolExecutor(1, "collector")
+        self.phase: Future[list[partial[None]]] | None = None
+        self._begin(np.arange(config.worlds))()
+
+    def beginnings(self) -> Start:
+        """Where episodes begin, with the clips' present weights."""
+        start, share = self.domain.starts()[self.config.start], self.config.clip_share
+        if self.clips is None or share == 0:
+            return start
+        clips = self.clips.clips
+        each = np.repeat(np.asarray(clips.weights) / clips.lengths, clips.lengths)
+        return Mixture([(1 - share, start), (share, Frames(clips.qpos, clips.qvel, each))])
+
+    def start(self, agent: Agent, data: Source, steps: int, random: bool) -> None:
+        """Begin a phase; `random` actions instead of the agent's."""
+        if self.shadow is None:
+            self.shadow = agent_from(agent.settings())
+            self.shadow.acting_draws = agent.acting_draws
+        self.shadow.load_state_dict(agent.state_dict())
+        act = partial(self._act, self.shadow, data, steps, random)
+        if self.config.overlap:
+            self.phase = self.pool.submit(act)
+        else:
+            self.phase = Future()
+            self.phase.set_result(act())
+
+    def join(self) -> None:
+        """End the phase: the replay receives what was seen."""
+        assert self.phase is not None
+        for write in self.phase.result():
+            write()
+        if self.env.divergences > max(10, MOST_DIVERGED * self.steps):
+            raise BadInput(
+                f"{self.env.divergences} of {self.steps} steps diverged: physics does not bear such actions"
+            )
+
+    def _act(self, agent: Agent, data: Source, steps: int, random: bool) -> list[partial[None]]:
+        writes: list[partial[None]] = []
+        player = agent.play(list(self.context), mean=False) if self.context is not None else None
+        for _ in range(steps // self.config.worlds):
+            due = np.flatnonzero(self.env.clock % agent.context_steps == 0)
+            if len(due):
+                contexts = agent.explore(len(due), data)
+                if self.context is None:
+                    self.context = np.zeros((self.env.n, *contexts.shape[1:]), contexts.dtype)
+                self.context[due] = contexts
+                writes.append(partial(self.replay.steer, due, contexts))
+                player = agent.play(list(self.context), mean=False)
+            assert player is not None
+            if random:
+                action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
+            else:
+                action = player.act(self.obs, self.env.clock)
+            step = self.env.step(action)
+            reached = (step.next_obs, step.state.qpos, step.state.qvel)
+            writes.append(partial(self.replay.add, action, *reached, step.ended, step.diverged))
+            self.obs = step.obs
+            if step.ended.any():
+                writes.append(self._begin(np.flatnonzero(step.ended)))
+        self.steps += steps
+        return writes
+
+    def _begin(self, ids: Array) -> partial[None]:
+        physics = self.env.physics
+        return partial(self.replay.begin, ids, self.obs[ids], physics.qpos[ids], physics.qvel[ids])
+
+    def counts(self) -> dict[str, float]:
+        return {"collector/diverged": float(self.env.divergences)}
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that decides what will be collected."""
+        return {
+            "env": self.env.snapshot(),
+            "context": self.context,
+            "rng": self.rng.bit_generator.state,
+            "steps": self.steps,
+            "divergences": self.env.divergences,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on as after `snapshot`; the clips' weights must have been restored before."""
+        self.env.start = self.beginnings()
+        self.obs = self.env.restore(saved["env"])
+        self.context = saved["context"]
+        self.rng.bit_generator.state = saved["rng"]
+        self.steps, self.env.divergences = saved["steps"], saved["divergences"]

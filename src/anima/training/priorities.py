@@ -1,0 +1,52 @@
+"""What training measures of an agent on the way, and how clips that it tracks badly get drawn more often."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anima.data.expert import Expert
+from anima.domains.domain import Domain
+from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.tracking import evaluate_tracking
+from anima.evaluation.trials import Trials
+from anima.prompting.prompt import Prompter
+from anima.training.collect import Collector
+
+SAMPLES = 50_000  # states that a reward is computed on while training, as published
+EPISODES = 10  # of each task
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The returns of a few tasks, from states that the agent has seen."""
+
+    domain: Domain
+    source: Any  # of states
+    tasks: Sequence[str]
+    trials: Trials
+
+    def __call__(self, agent: Any) -> dict[str, float]:
+        subject = Prompter(agent, self.source, SAMPLES)
+        results = evaluate_rewards(subject, self.domain, {"": self.tasks}, self.trials)
+        return {f"return/{result.name}": result.mean("return") for result in results}
+
+
+class Prioritize:
+    """Tracks every clip, then weighs clips, and the frames where episodes begin, by the result."""
+
+    def __init__(self, domain: Domain, clips: Expert, trials: Trials, collector: Collector | None) -> None:
+        self.domain, self.clips, self.trials, self.collector = domain, clips, trials, collector
+
+    def __call__(self, agent: Any) -> dict[str, float]:
+        motions = [self.clips.clips.clip(name) for name in self.clips.clips.names]
+        results = list(evaluate_tracking(Prompter(agent), self.domain, motions, self.trials))
+        self.reweigh({result.name: result.mean("emd") for result in results})
+        return {"tracking/emd": float(np.mean([result.mean("emd") for result in results]))}
+
+    def reweigh(self, distances: dict[str, float]) -> None:
+        """Draw clips by the agent's earth mover's distance to each."""
+        self.clips.prioritize(distances)
+        if self.collector is not None:
+            self.collector.env.start = self.collector.beginnings()

@@ -1,0 +1,175 @@
+"""Prompts end to end: stored states, rewards, goals, motions, files of latents."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import anima
+from anima.agents.checkpoint import newest_whole
+from anima.cli import main
+from anima.data.files import read_json
+from anima.data.offline import Offline, save_states
+from anima.data.stored import Stored
+from anima.domains.domain import make_domain
+from anima.errors import BadInput
+from anima.prompting.blend import blend, interpolate
+from anima.prompting.prompt import Prompter, domain_of, model_hash
+from anima.prompting.relabel import open_states, relabel
+from anima.prompting.saved import Latents, Provenance, load_latents, save_latents
+
+
+def load(folder: Path) -> Any:
+    return anima.load(folder)
+
+
+def test_stored_states_of_a_run_are_those_of_its_replay(run_folder: Path) -> None:
+    states = open_states(run_folder).states(10**9, np.random.default_rng(0))
+    assert len(states) == 1000  # 1000 steps, all in one chunk a world
+    assert np.allclose(states.obs, np.concatenate([states.qpos, states.qvel], 1), atol=1e-6)
+    assert (np.abs(states.action) <= 1).all()
+    some = open_states(run_folder).states(300, np.random.default_rng(0))
+    assert len(some) == 300
+    known = {row.tobytes() for row in states.obs}
+    assert all(row.tobytes() in known for row in some.obs)
+
+
+def test_a_reward_becomes_the_weighted_regression(run_folder: Path) -> None:
+    agent, task = load(run_folder), anima.make_task("reach-0.3-0", "pointmass")
+    prompter = Prompter(agent, open_states(run_folder))
+    states = prompter.states
+    reward = task.on(states.qpos, states.qvel, states.action)
+    assert np.array_equal(relabel(task, states), reward)
+    z = prompter.reward_context(task)
+    # z ∝ Σ softmax(10 r) r B(s), of length √8
+    weights = np.exp(10 * reward) * reward
+    expected = (weights[:, None] * agent.prompt_goal(states.obs)).sum(0)
+    assert np.allclose(z[0], expected / np.linalg.norm(expected) * np.sqrt(8), atol=1e-4)
+
+
+def test_a_subject_plays_each_world_its_own_context(run_folder: Path) -> None:
+    agent = load(run_folder)
+    prompter = Prompter(agent)
+    goal, motion = prompter.goal_context(np.zeros(4)), prompter.motion_context(np.zeros((3, 4)) + 0.1)
+    assert goal.shape == (1, 8)
+    assert motion.shape == (3, 8)
+    obs = np.random.default_rng(0).uniform(-1, 1, (2, 4))
+    player = prompter.play([goal, motion])
+    for t, row in ((0, 0), (1, 1), (2, 2), (9, 2)):
+        expected = agent.act(obs, np.stack([goal[0], motion[row]]))
+        assert np.array_equal(player.act(obs, np.full(2, t)), expected)
+
+
+def test_states_without_a_source_are_asked_for(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="needs stored states"):
+        _ = Prompter(load(run_folder)).states
+    with pytest.raises(BadInput, match=r"no stored states.*--states"):
+        open_states(tmp_path)
+    with pytest.raises(BadInput, match="no stored states"):
+        Stored(tmp_path, {"files": []}).states(5, np.random.default_rng(0))
+
+
+def test_files_of_states_in_every_layout(run_folder: Path, tmp_path: Path) -> None:
+    states = open_states(run_folder).states(50, np.random.default_rng(0))
+    save_states(tmp_path / "states.npz", states)
+    names = ("observation", "qpos", "qvel")
+    columns = dict(zip(names, (states.obs, states.qpos, states.qvel), strict=True))
+    with h5py.File(tmp_path / "flat.hdf5", "w") as flat, h5py.File(tmp_path / "nested.hdf5", "w") as nested:
+        flat["action"] = nested["action"] = states.action
+        for name, column in columns.items():
+            flat[f"next_{name}"] = column
+            nested[f"next/{name}"] = column
+    for file in ("states.npz", "flat.hdf5", "nested.hdf5"):
+        read = Offline(tmp_path / file).states(10**6, np.random.default_rng(0))
+        for name in ("obs", "qpos", "qvel", "action"):
+            assert np.array_equal(getattr(read, name), getattr(states, name)), file
+
+
+def test_bad_files_of_states_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "pickled.npz", next_observation=np.array([object()], object))
+    np.savez(tmp_path / "empty.npz", other=np.zeros(3))
+    (tmp_path / "text.hdf5").write_text("no")
+    rng = np.random.default_rng(0)
+    for file, fault in (
+        ("pickled.npz", "cannot be read"),
+        ("empty.npz", "has no 'next_observation'"),
+        ("text.hdf5", "cannot be read"),
+        ("missing.npz", "there is no file"),
+    ):
+        with pytest.raises(BadInput, match=fault):
+            Offline(tmp_path / file).states(5, rng)
+
+
+def test_blends_stay_on_the_sphere() -> None:
+    a, b = np.array([2.0, 0, 0, 0]), np.array([0, 2.0, 0, 0])
+    assert np.allclose(blend([a, b]), [np.sqrt(2), np.sqrt(2), 0, 0])
+    assert np.allclose(blend([a, b], [3, 1]), np.array([3, 1, 0, 0]) * 2 / np.sqrt(10))
+    third = interpolate(a, b, 1 / 3)  # 30 degrees of 90
+    assert np.allclose(third, [2 * np.cos(np.pi / 6), 2 * np.sin(np.pi / 6), 0, 0])
+    path = interpolate(a, b, np.linspace(0, 1, 5))
+    assert path.shape == (5, 4)
+    assert np.allclose(np.linalg.norm(path, axis=1), 2)
+    assert np.allclose(interpolate(a, a, np.array([0.0, 0.5])), [a, a])
+    for bad in (lambda: blend([a, -a]), lambda: interpolate(a, -a, 0.5), lambda: blend([a], [1, 2])):
+        with pytest.raises(BadInput):
+            bad()
+
+
+def test_latents_are_kept_with_their_provenance(tmp_path: Path) -> None:
+    told = Provenance("reward", "reach-0-0", model="abc", data="def", seed=3, version="0")
+    save_latents(tmp_path / "z.safetensors", Latents(np.ones((2, 8)), told))
+    read = load_latents(tmp_path / "z.safetensors", "abc")
+    assert read.provenance == told
+    assert np.array_equal(read.rows, np.ones((2, 8)))
+    assert (tmp_path / "z.safetensors").stat().st_size < 1000
+    with pytest.raises(BadInput, match="another model"):
+        load_latents(tmp_path / "z.safetensors", "xyz")
+    (tmp_path / "bad").write_bytes(b"\x80\x04.")
+    with pytest.raises(BadInput, match="not a file of latents"):
+        load_latents(tmp_path / "bad")
+
+
+def test_the_command_answers_every_kind_of_prompt(run_folder: Path, tmp_path: Path, capsys: Any) -> None:
+    saved, run = tmp_path / "z.safetensors", str(run_folder)
+    main(["prompt", run, "--reward", "reach-0.5-0.5", "--save", str(saved), "--steps", "20"])
+    assert "return over 20 steps" in capsys.readouterr().out
+    told = load_latents(saved).provenance
+    assert (told.kind, told.prompt, told.model) == ("reward", "reach-0.5-0.5", model_hash(load(run_folder)))
+    main(["prompt", run, "--latents", str(saved), "--steps", "5", "--video", str(tmp_path / "v.mp4")])
+    assert (tmp_path / "v.mp4").stat().st_size > 1000
+    goals = tmp_path / "goals.json"
+    goals.write_text(json.dumps({"corner": [0.9, 0.9, 0, 0], "middle": [0, 0, 0, 0]}))
+    main(["prompt", run, "--goal", f"{goals}:corner", "--steps", "5"])
+    assert "goal" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["prompt", run, "--goal", str(goals)])
+    assert "corner, middle" in capsys.readouterr().err
+
+
+def test_the_command_refuses_what_it_cannot_do(run_folder: Path, capsys: Any) -> None:
+    run = str(run_folder)
+    for flags, fault in (
+        ([], "exactly one of"),
+        (["--reward", "reach-0-0", "--goal", "x"], "exactly one of"),
+        (["--motion", "walk"], "--library"),
+        (["--reward", "fly-high"], "no task 'fly-high'"),
+        (["--reward", "reach-0-0", "--start", "moon"], "no start 'moon'"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["prompt", run, *flags])
+        assert fault in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_domain_is_known_by_its_sizes(run_folder: Path) -> None:
+    agent = load(run_folder)
+    assert domain_of(agent) is make_domain("pointmass")
+    agent.space = anima.make_env("humanoid").world.space
+    assert domain_of(agent) is make_domain("humanoid")
+
+
+def test_the_newest_checkpoint_says_where_its_chunks_are(run_folder: Path) -> None:
+    saved = read_json(newest_whole(run_folder) / "state.json")["replay"]
+    assert {f for f in saved["files"] if f} == {f.name for f in (run_folder / "replay").iterdir()}
