@@ -46,6 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anima.motion.commands:download",
         "fetch public motion capture and make a library of it",
     ),
+    "motions label": (
+        "anima.evaluation.label:label",
+        "record how a model tracks a library, with its actions",
+    ),
     "motions skeletons": ("anima.motion.commands:skeletons", "list the skeletons that are known"),
 }
 

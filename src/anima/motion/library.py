@@ -26,6 +26,7 @@ from anima.rotation import Array
 FORMAT = "anima motions 1"
 VERSION = version("anima")
 SPLITS = ("train", "test")
+KEYS = ("qpos", "qvel", "action")
 EMD_RANGE = (0.5, 5.0)  # clipped to this before binning
 EMD_BIN = 0.5
 
@@ -46,18 +47,20 @@ class Library:
     """Clips of one domain, or of one split, with a weight each."""
 
     def __init__(
-        self, entries: Sequence[Entry], qpos: Array, qvel: Array, domain: str, rate: float, hash: str
+        self,
+        entries: Sequence[Entry],
+        qpos: Array,
+        qvel: Array,
+        domain: str,
+        rate: float,
+        hash: str,
+        action: Array | None = None,
     ) -> None:
+        """`action` (frames, nu): what was done at each frame, where `anima motions label` recorded it."""
         if not entries:
             raise BadInput("a library needs at least one clip")
-        self.entries, self.qpos, self.qvel, self.domain, self.rate, self.hash = (
-            entries,
-            qpos,
-            qvel,
-            domain,
-            rate,
-            hash,
-        )
+        self.entries, self.qpos, self.qvel, self.action = entries, qpos, qvel, action
+        self.domain, self.rate, self.hash = domain, rate, hash
         self.names = [entry.name for entry in entries]
         self.categories = [entry.category for entry in entries]
         self.descriptions = [entry.description for entry in entries]
@@ -70,23 +73,27 @@ class Library:
     @classmethod
     def open(cls, path: Path | str, split: str | None = None, mirrored: bool = False) -> Library:
         """The clips of a split (None: of all); `mirrored` adds a mirrored copy of each, held in memory."""
-        content, entries, (qpos, qvel) = _read(Path(path))
+        content, entries, frames = _read(Path(path))
+        qpos, qvel, action = frames["qpos"], frames["qvel"], frames.get("action")
         if split is not None:
             rows = [k for k, entry in enumerate(entries) if entry.split == split]
             if not rows:
                 has = ", ".join(sorted({entry.split for entry in entries}))
                 raise BadInput(f"{path} has no clips in the split {split!r}; it has {has}")
-            frames = np.cumsum([0, *(entry.frames for entry in entries)])
-            part = slice(frames[rows[0]], frames[rows[-1] + 1])  # a split's clips stand together
+            edges = np.cumsum([0, *(entry.frames for entry in entries)])
+            part = slice(edges[rows[0]], edges[rows[-1] + 1])  # a split's clips stand together
             entries, qpos, qvel = [entries[k] for k in rows], qpos[part], qvel[part]
+            action = None if action is None else action[part]
         if mirrored:
+            if action is not None:
+                raise BadInput(f"{path} holds actions, which have no mirrored copies: open it without them")
             other = mirror(np.asarray(qpos), np.asarray(qvel), content["domain"])
             qpos, qvel = np.concatenate([qpos, other[0]]), np.concatenate([qvel, other[1]])
             entries = [
                 *entries,
                 *(Entry(**{**asdict(entry), "name": entry.name + MIRRORED}) for entry in entries),
             ]
-        return cls(entries, qpos, qvel, content["domain"], content["rate"], content["hash"])
+        return cls(entries, qpos, qvel, content["domain"], content["rate"], content["hash"], action)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -170,12 +177,12 @@ class Library:
 def write_library(
     path: Path,
     entries: Sequence[Entry],
-    load: Callable[[Entry], tuple[Array, Array]],
+    load: Callable[[Entry], tuple[Array, ...]],
     domain: str,
     rate: float,
     rejected: Iterable[Mapping[str, str]] = (),
 ) -> None:
-    """Write a library beside `path`, then put it there; `load` gives one entry's qpos and qvel at a time."""
+    """Write a library beside `path`, then put it there; `load` gives an entry's qpos, qvel (and actions)."""
     if not entries:
         raise BadInput(f"no clip was accepted, so {path} is not written")
     counts = Counter(entry.name for entry in entries)
@@ -197,7 +204,7 @@ def write_library(
     content["clips"] = [asdict(entry) for entry in entries]
     with h5py.File(beside, "w") as file:
         for entry in entries:
-            for key, frames in zip(("qpos", "qvel"), load(entry), strict=True):
+            for key, frames in zip(KEYS, load(entry), strict=False):
                 frames = np.ascontiguousarray(frames, np.float32)
                 if key not in file:
                     file.create_dataset(key, (total, frames.shape[1]), np.float32)
@@ -220,7 +227,7 @@ def read_content(path: Path) -> dict[str, Any]:
     return _read(path)[0]
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[Entry], tuple[Array, Array]]:
+def _read(path: Path) -> tuple[dict[str, Any], list[Entry], dict[str, Array]]:
     if not path.is_file():
         raise BadInput(f"there is no motion library {path}; `anima motions import` makes one")
     try:
@@ -229,12 +236,12 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Entry], tuple[Array, Array]]
                 raise BadInput(f"{path} is not a motion library of this version ({FORMAT!r})")
             content = json.loads(file["content"][:].tobytes())
             entries = [Entry(**clip) for clip in content["clips"]]
-            frames = [
-                _map(path, file[key], sum(entry.frames for entry in entries)) for key in ("qpos", "qvel")
-            ]
+            total = sum(entry.frames for entry in entries)
+            keys = KEYS if "action" in file else KEYS[:2]
+            frames = {key: _map(path, file[key], total) for key in keys}
             if not {"domain", "rate", "hash"} <= set(content):
                 raise BadInput(f"{path} is damaged: its description is incomplete")
-            return content, entries, (frames[0], frames[1])
+            return content, entries, frames
     except BadInput:
         raise
     except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -108,7 +108,7 @@ def open_clips(library: str, domain: Domain) -> Expert | None:
     opened = Library.open(Path(library), split=SPLIT)
     if opened.domain != domain.name:
         raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
-    return Expert(opened, domain)
+    return Expert(opened, domain, opened.action)
 
 
 def widths(domain: Domain, context: int) -> Widths:
