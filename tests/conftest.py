@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# Tests use tiny networks, which more threads only slow down; torch reads this when it is first imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -33,17 +33,15 @@ def conjugate(q: ArrayLike) -> Array:
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Array:
     """Hamilton product a b."""
-    aw, ax, ay, az = np.moveaxis(np.asarray(a, float), -1, 0)
-    bw, bx, by, bz = np.moveaxis(np.asarray(b, float), -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
-    )
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = aw * bw - ax * bx - ay * by - az * bz
+    out[..., 1] = aw * bx + ax * bw + ay * bz - az * by
+    out[..., 2] = aw * by - ax * bz + ay * bw + az * bx
+    out[..., 3] = aw * bz + ax * by - ay * bx + az * bw
+    return out
 
 
 def rotate(q: ArrayLike, v: ArrayLike) -> Array:

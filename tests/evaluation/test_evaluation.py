@@ -11,7 +11,7 @@ import pytest
 from anima import BadInput, make_task
 from anima.agents.player import Hold, Random
 from anima.domains.domain import Domain, make_domain
-from anima.domains.goal import Goal, pose_goal
+from anima.domains.goal import Goal, make_goal
 from anima.evaluation.goal import evaluate_goals
 from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.rollout import At, Episode, rollouts
@@ -124,7 +124,7 @@ def test_episode_rewards_equal_rewards_of_live_states() -> None:
 def test_goal_reached_by_hand() -> None:
     """At rest on the goal, success and proximity are 1; distances beyond 4 give 0."""
     center = trials(start=POINT.starts()["center"])
-    goals = [pose_goal(POINT, "here", np.zeros(2)), Goal("far", np.array([5.0, 0, 0, 0]))]
+    goals = [make_goal("here", np.zeros(2), domain="pointmass"), Goal("far", np.array([5.0, 0, 0, 0]))]
     here, far = evaluate_goals(Hold(POINT.hold), POINT, goals, center)
     assert here.scores == {"success": [1.0] * 3, "proximity": [1.0] * 3, "distance": [0.0] * 3}
     assert far.scores == {"success": [0.0] * 3, "proximity": [0.0] * 3, "distance": [5.0] * 3}

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from anima import BadInput
 from anima.evaluation.metrics import goal_metrics, pose_distance, proximity, tracking_metrics
-from anima.evaluation.transport import distances, emd
+from anima.evaluation.transport import SMALL, assign, distances, emd
 
 
 def check_tracking(path: Path) -> None:
@@ -92,6 +93,18 @@ def test_emd_is_a_distance(n: int, m: int, seed: int) -> None:
     assert emd(a, a) == pytest.approx(0, abs=1e-6)
     assert emd(a, b) == pytest.approx(emd(b, a))
     assert distances(a, b).min() - 1e-9 <= emd(a, b) <= distances(a, b).max() + 1e-9
+
+
+@pytest.mark.parametrize("n", [2, SMALL - 1, SMALL, 150])
+def test_pairing_is_as_cheap_as_the_plain_solver_finds(n: int) -> None:
+    rng = np.random.default_rng(n)
+    walks = np.cumsum(rng.normal(size=(2, n, 6)), axis=1)
+    walks[0, n // 2 :] = walks[0, n // 2]  # standing still: many equal frames
+    for one, other in [(walks[0], walks[1]), (rng.normal(size=(n, 6)), walks[1]), (walks[0], walks[0])]:
+        cost = distances(one, other)
+        rows, columns = assign(cost)
+        assert sorted(rows) == sorted(columns) == list(range(n))
+        assert cost[rows, columns].sum() == pytest.approx(cost[linear_sum_assignment(cost)].sum(), abs=1e-6)
 
 
 def test_emd_ignores_order_but_not_weight() -> None:

@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from anima import BadInput
+from anima.agents.player import Hold
 from anima.cli import main
 from anima.domains.domain import make_domain
 from anima.evaluation import commands
@@ -16,6 +16,7 @@ from anima.evaluation.report import item_rows, markdown, summary_rows, terminal,
 from anima.evaluation.results import Log, read, read_folder
 from anima.evaluation.statistics import confidence_interval, interquartile_mean
 from anima.evaluation.trials import Result
+from anima.motion.library import Entry, write_library
 
 POINT = make_domain("pointmass")
 
@@ -81,6 +82,13 @@ def test_tables_by_hand() -> None:
     assert table.row_count == 4
 
 
+def test_a_single_number_has_no_interval() -> None:
+    middle = summary_rows([[result("x", 1.0), result("y", 2.0, index=1)]])[-1]
+    assert middle.name == "interquartile mean" and middle.notes == {}
+    middle = summary_rows([[result("x", 1.0, 1.0)]])[-1]
+    assert middle.notes == {"return": "[1, 1]"}
+
+
 def test_evaluations_that_differ_cannot_be_joined() -> None:
     with pytest.raises(BadInput, match="reward 'y' is not in all"):
         summary_rows([[result("x", 1.0)], [result("x", 1.0), result("y", 1.0, index=1)]])
@@ -95,24 +103,18 @@ def test_csv_has_every_metric(tmp_path: Path) -> None:
     ]
 
 
-class Motions:
-    """Stands for a motion library of the point mass: two clips a split."""
-
-    def __init__(self, split: str) -> None:
-        self.names = [f"{split}{k}" for k in range(2)]
-        t = np.linspace(0, 0.5, 9)[:, None]
-        self.qpos, self.qvel = np.hstack([t, -t]), np.full((9, 2), 0.1)
-
-    def clip(self, name: str) -> Any:
-        return SimpleNamespace(name=name, category="drift", qpos=self.qpos, qvel=self.qvel)
+def write_motions(path: Path, domain: str = "pointmass", rate: float = 10.0) -> Path:
+    """A library of two clips a split."""
+    line = np.linspace(0, 0.5, 9)[:, None]
+    qpos, qvel = np.hstack([line, -line]), np.full((9, 2), 0.1)
+    entries = [Entry(f"{split}{k}", 9, split, "drift") for split in ("train", "test") for k in range(2)]
+    write_library(path, entries, lambda entry: (qpos, qvel), domain, rate)
+    return path
 
 
 @pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(commands, "open_library", lambda path, split: Motions(split))
-    path = tmp_path / "lib.h5"
-    path.write_bytes(b"motions")
-    return path
+def library(tmp_path: Path) -> Path:
+    return write_motions(tmp_path / "lib.h5")
 
 
 def test_evaluate_everything_and_go_on(tmp_path: Path, library: Path, capsys: Any) -> None:
@@ -131,17 +133,17 @@ def test_evaluate_everything_and_go_on(tmp_path: Path, library: Path, capsys: An
     assert "starts: anywhere" in (out / "report.md").read_text()
     # Cut off in the middle, it goes on to the same numbers.
     (out / "results.jsonl").write_text("".join(line + "\n" for line in written.splitlines()[:5]))
-    main(args)
+    main([*args, "--suite", "reward"])
     again = {(r.suite, r.name): r.scores for r in read_folder(out)}
-    assert again == {(r["suite"], r["name"]): r["scores"] for r in results}
+    assert again == {(r["suite"], r["name"]): r["scores"] for r in results if r["suite"] == "reward"}
     assert "interquartile mean" in capsys.readouterr().out
 
 
 def test_parts_add_up_to_the_whole(tmp_path: Path) -> None:
     args = ["evaluate", "hold", "--domain", "pointmass", "--suite", "reward", "--out"]
     main([*args, str(tmp_path / "whole")])
-    for k in (1, 2, 3):
-        main([*args, str(tmp_path / "parts"), "--part", f"{k}/3"])
+    for k in (1, 2):
+        main([*args, str(tmp_path / "parts"), "--part", f"{k}/2"])
     whole, parts = read_folder(tmp_path / "whole"), read_folder(tmp_path / "parts")
     assert [(r.name, r.scores) for r in parts] == [(r.name, r.scores) for r in whole]
 
@@ -173,7 +175,7 @@ def test_mixed_starts_are_half_from_frames(library: Path) -> None:
     start = commands.find_start("mixed", POINT, library)
     physics = POINT.physics(200, 1)
     start(physics, np.arange(200), [np.random.default_rng(i) for i in range(200)])
-    from_frames = (physics.qvel == 0.1).all(axis=1).sum()
+    from_frames = (physics.qvel > 0.05).all(axis=1).sum()
     assert 70 < from_frames < 130  # 100 expected, a standard deviation of 7
 
 
@@ -195,6 +197,15 @@ def test_evaluate_refuses(args: list[str], message: str, tmp_path: Path, capsys:
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_library_of_another_domain_or_rate_is_refused(tmp_path: Path) -> None:
+    for path, says in [
+        (write_motions(tmp_path / "a.h5", domain="humanoid"), "of the humanoid at 10 frames"),
+        (write_motions(tmp_path / "b.h5", rate=30.0), "of the pointmass at 30 frames"),
+    ]:
+        with pytest.raises(BadInput, match=says):
+            list(commands.suites("tracking", POINT, Hold(POINT.hold), path, None))
 
 
 def test_an_unknown_player_is_refused(tmp_path: Path, capsys: Any) -> None:

@@ -1,7 +1,7 @@
 """Goals: poses to reach, with names and provenance, kept in a JSON file.
 
-Also reads the two layouts in which the published benchmark keeps its goals: names to {qpos, qvel,
-observation, id}, and names to observations alone.
+Both layouts of the published benchmark are read, names to {qpos, qvel, observation, id} and names to
+observations alone; ours is the first with domain and provenance added.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from anima.domains.domain import Domain
+from anima.domains.domain import Domain, make_domain
 from anima.errors import BadInput
 from anima.rotation import Array
 
-FORMAT = "anima goals 1"
 SAME = 0.01  # an observation that a file gives beside a pose may differ this much from what the body senses
 
 
@@ -29,53 +28,45 @@ class Goal:
     name: str
     observation: Array = field(compare=False)  # (obs,) with zero velocities
     qpos: Array | None = field(default=None, compare=False)  # (nq,) the pose, where the file has it
-    provenance: str = ""  # where the pose comes from
+    provenance: dict[str, Any] = field(default_factory=dict)  # where the pose comes from
 
 
-def pose_goal(domain: Domain, name: str, qpos: Array, provenance: str = "") -> Goal:
+def make_goal(
+    name: str, qpos: Array, provenance: dict[str, Any] | None = None, domain: str = "humanoid"
+) -> Goal:
     """The goal to be at rest in a pose (nq,)."""
-    at_rest = np.zeros(domain.velocities)
+    world = make_domain(domain)
     try:
-        state = domain.state(np.asarray(qpos, float), at_rest)
+        state = world.state(np.asarray(qpos, float), np.zeros(world.velocities))
     except BadInput as error:
-        raise BadInput(f"goal {name!r} is no pose of the {domain.name}: {error}") from None
-    return Goal(name, domain.observe(state)[0], np.asarray(qpos, float), provenance)
+        raise BadInput(f"goal {name!r} is no pose of the {domain}: {error}") from None
+    return Goal(name, world.observe(state)[0], np.asarray(qpos, float), provenance or {})
 
 
-def save_goals(path: Path | str, goals: Iterable[Goal], domain: Domain) -> None:
-    """Write goals to a file; poses where known, else observations."""
+def save_goals(path: Path | str, goals: Iterable[Goal], domain: str = "humanoid") -> None:
+    """Write goals in the published layout, which others read too, with domain and provenance added."""
     entries: dict[str, dict[str, Any]] = {}
     for goal in goals:
         if goal.name in entries:
             raise BadInput(f"two goals are called {goal.name!r}; names must differ")
-        pose = (
-            {"observation": goal.observation.tolist()} if goal.qpos is None else {"qpos": goal.qpos.tolist()}
-        )
-        entries[goal.name] = pose | {"provenance": goal.provenance}
+        entry: dict[str, Any] = {"observation": goal.observation.tolist(), "id": len(entries)}
+        if goal.qpos is not None:
+            entry |= {"qpos": goal.qpos.tolist(), "qvel": [0.0] * make_domain(domain).velocities}
+        entries[goal.name] = entry | {"domain": domain, "provenance": goal.provenance}
     beside = Path(f"{path}.partial")
-    beside.write_text(
-        json.dumps({"format": FORMAT, "domain": domain.name, "goals": entries}, indent=1) + "\n"
-    )
+    beside.write_text(json.dumps(entries) + "\n")
     beside.replace(path)
 
 
-def load_goals(path: Path | str, domain: Domain) -> list[Goal]:
-    """The goals of a file in any of the three layouts, in its order."""
+def load_goals(path: Path | str, domain: str = "humanoid") -> list[Goal]:
+    """The goals of a file, in its order."""
     try:
         content = json.loads(Path(path).read_text(), object_pairs_hook=_once)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise BadInput(f"{path} is not a goal file: {error}") from None
-    if isinstance(content, dict) and "format" in content:
-        if content["format"] != FORMAT:
-            raise BadInput(f"{path} has the format {content['format']!r}; this version reads {FORMAT!r}")
-        if content.get("domain") != domain.name:
-            raise BadInput(
-                f"{path} has goals of the {content.get('domain')}, not of the {domain.name}: give another"
-            )
-        content = content.get("goals")
     if not isinstance(content, dict) or not content:
         raise BadInput(f"{path} holds no goals: expected names, each with qpos or observation")
-    return [_goal(name, entry, domain, path) for name, entry in content.items()]
+    return [_goal(name, entry, make_domain(domain), path) for name, entry in content.items()]
 
 
 def _goal(name: str, entry: Any, domain: Domain, path: Path | str) -> Goal:
@@ -83,7 +74,11 @@ def _goal(name: str, entry: Any, domain: Domain, path: Path | str) -> Goal:
         entry = {"observation": entry}
     if not isinstance(entry, dict) or not {"qpos", "observation"} & set(entry):
         raise BadInput(f"{path}: goal {name!r} has neither qpos nor observation")
-    provenance = str(entry.get("provenance") or f"{Path(path).name}: {name}")
+    if entry.get("domain", domain.name) != domain.name:
+        raise BadInput(f"{path}: goal {name!r} is one of the {entry['domain']}, not of the {domain.name}")
+    provenance = entry.get("provenance") or {"file": Path(path).name}
+    if not isinstance(provenance, dict):
+        raise BadInput(f"{path}: goal {name!r} has a provenance that is not a table of names and values")
     observed = _numbers(entry["observation"], name, path) if "observation" in entry else None
     if observed is not None and observed.shape != (domain.space.obs,):
         raise BadInput(
@@ -93,7 +88,7 @@ def _goal(name: str, entry: Any, domain: Domain, path: Path | str) -> Goal:
     if "qpos" not in entry:
         assert observed is not None
         return Goal(name, observed, None, provenance)
-    goal = pose_goal(domain, name, _numbers(entry["qpos"], name, path), provenance)
+    goal = make_goal(name, _numbers(entry["qpos"], name, path), provenance, domain.name)
     if observed is not None and np.abs(observed - goal.observation).max() > SAME:
         raise BadInput(f"{path}: goal {name!r} is not what the {domain.name} senses at rest in its pose")
     return goal

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
@@ -16,21 +17,24 @@ from tyro.conf import Positional, arg
 from anima.agents.checkpoint import load, shipped_models
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
-from anima.domains.goal import Goal, load_goals, pose_goal
+from anima.domains.goal import Goal, load_goals, make_goal
 from anima.domains.humanoid.reset import Frames, Mixture
 from anima.errors import BadInput
 from anima.evaluation import plots
 from anima.evaluation.goal import evaluate_goals
-from anima.evaluation.report import item_rows, markdown, summary_rows, terminal, write_csv
+from anima.evaluation.report import item_rows, markdown, pool, summary_rows, terminal, write_csv
 from anima.evaluation.results import Log, provenance, read_folder
 from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
+from anima.motion.clip import Clip
+from anima.motion.library import Library
 from anima.prompting.prompt import Prompter
 from anima.prompting.relabel import open_states
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
+RATE_SLACK = 1e-3  # frames a second
 MOST_GOALS = 50  # taken from a library, where no goal file is given
 
 
@@ -144,8 +148,13 @@ def find_start(name: str, world: Domain, library: Path | None) -> Start:
     known = world.starts()
     if name == "mixed":
         assert library is not None
-        frames = open_library(library, "test")
-        return Mixture([(0.5, known[world.test_start]), (0.5, Frames(frames.qpos[:], frames.qvel[:]))])
+        frames = open_library(library, world, "test")
+        return Mixture(
+            [
+                (0.5, known[world.test_start]),
+                (0.5, Frames(np.asarray(frames.qpos, float), np.asarray(frames.qvel, float))),
+            ]
+        )
     if name not in known:
         raise BadInput(f"the {world.name} has no start {name!r}; there are {', '.join(known)}, mixed")
     return known[name]
@@ -162,35 +171,48 @@ def suites(
         size = sum(len(names) for names in world.suites.values())
         yield "reward", size, lambda trials: evaluate_rewards(subject, world, world.suites, trials)
     if wanted in ("goal", "all"):
-        poses = load_goals(goals, world) if goals else library_goals(open_library(library, "test"), world)
+        poses = (
+            load_goals(goals, world.name)
+            if goals
+            else library_goals(open_library(library, world, "test"), world)
+        )
         yield "goal", len(poses), lambda trials: evaluate_goals(subject, world, poses, trials)
     if wanted in ("tracking", "all"):
+        whole = open_library(library, world)
         for split in SPLITS:
-            opened = open_library(library, split)
-            clips = [opened.clip(name) for name in opened.names]
-            yield f"tracking {split}", len(clips), _tracking(subject, world, clips, f"tracking {split}")
+            clips = [
+                whole.clip(name) for name, s in zip(whole.names, whole.splits, strict=True) if s == split
+            ]
+            if clips:
+                yield f"tracking {split}", len(clips), _tracking(subject, world, clips, f"tracking {split}")
 
 
-def _tracking(subject: Subject, world: Domain, clips: Sequence[Any], label: str) -> Run:
+def _tracking(subject: Subject, world: Domain, clips: Sequence[Clip], label: str) -> Run:
     return lambda trials: evaluate_tracking(subject, world, clips, trials, label)
 
 
-def library_goals(library: Any, world: Domain) -> list[Goal]:
+def library_goals(library: Library, world: Domain) -> list[Goal]:
     """The middle frame of each test clip, at rest; of at most 50 clips spread over the library."""
     names = library.names[:: -(-len(library.names) // MOST_GOALS)]
     goals = []
     for name in names:
         clip = library.clip(name)
         middle = len(clip.qpos) // 2
-        goals.append(pose_goal(world, f"{name}@{middle}", clip.qpos[middle], f"frame {middle} of {name}"))
+        origin = {"clip": name, "frame": middle}
+        goals.append(make_goal(f"{name}@{middle}", clip.qpos[middle], origin, world.name))
     return goals
 
 
-def open_library(path: Path | None, split: str) -> Any:
-    from anima.motion.library import Library
-
+def open_library(path: Path | None, world: Domain, split: str | None = None) -> Library:
+    """A library of this domain at its control rate, or an error that says what it is instead."""
     assert path is not None
-    return Library.open(path, split=split)
+    library = Library.open(path, split)
+    if library.domain != world.name or abs(library.rate - world.rate) > RATE_SLACK:
+        raise BadInput(
+            f"{path} has motions of the {library.domain} at {library.rate:g} frames a second; "
+            f"needed are those of the {world.name} at {world.rate:g}"
+        )
+    return library
 
 
 def parse_part(text: str) -> tuple[int, int]:
@@ -209,7 +231,7 @@ def write_report(
     for table in terminal(summary, title):
         console.print(table)
     facts = "\n".join(f"- {key}: {value}" for key, value in seeds[0][0].provenance.items())
-    pictures = plots.draw(out, seeds[0], reference)
+    pictures = plots.draw(out, pool(seeds), reference)
     shown = "\n".join(f"![{path.stem}]({path.name})" for path in pictures)
     text = [f"# {title}", facts, markdown(summary), shown, "## Each task, goal and clip", markdown(items)]
     (out / "report.md").write_text("\n\n".join(text))

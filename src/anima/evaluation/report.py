@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +60,8 @@ def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | N
 def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None = None) -> list[Row]:
     """For each suite its mean by category, its mean, its interquartile mean with a 95 % interval.
 
-    The interval is over seeds where several are given, over episodes otherwise. With a reference, a last row
-    has the mean of the items' ratios to it.
+    The interval is over seeds where several are given, over episodes otherwise, and left out where there is
+    but one of either. With a reference, a last row has the mean of the items' ratios to it.
     """
     runs, known = _runs(seeds), _items(reference or [])
     rows: list[Row] = []
@@ -78,11 +78,24 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
         scores = {column: _scores(runs, mine, metric) for metric, column in shown.items()}
         rows.append(Row(suite, "mean", {column: float(s.mean()) for column, s in scores.items()}))
         middle = {column: float(interquartile_mean(s.ravel())) for column, s in scores.items()}
-        spread = {column: "[{:.3g}, {:.3g}]".format(*confidence_interval(s)) for column, s in scores.items()}
+        spread = {
+            column: "[{:.3g}, {:.3g}]".format(*confidence_interval(s))
+            for column, s in scores.items()
+            if len(s) > 1
+        }
         rows.append(Row(suite, "interquartile mean", middle, spread))
         if known:
             rows.append(Row(suite, "normalized", _normalized(runs, mine, shown, known)))
     return rows
+
+
+def pool(seeds: Sequence[Sequence[Result]]) -> list[Result]:
+    """The same items with the episodes of all seeds together."""
+    runs = _runs(seeds)
+    return [
+        replace(result, scores={m: [v for run in runs for v in run[key].scores[m]] for m in result.scores})
+        for key, result in runs[0].items()
+    ]
 
 
 def columns(suite: str, result: Result) -> dict[str, str]:

@@ -75,21 +75,21 @@ def _play(
     state = domain.live(physics)
     obs = domain.observe(state)
     first = keep(state, obs)
-    kept = np.empty((len(group), lengths.max() + 1, first.shape[1]))
-    kept[:, 0] = first
+    kept = np.empty((lengths.max() + 1, *first.shape))
+    kept[0] = first
     for t in range(lengths.max()):
         running = np.flatnonzero((lengths > t) & (diverged < 0))
         action = np.asarray(player.act(obs, np.full(len(group), t)))
         failed = running[physics.step(action[running], running)]
         state = domain.live(physics)
         obs = domain.observe(state)
-        kept[:, t + 1] = keep(state, obs)
+        kept[t + 1] = keep(state, obs)
         for i in failed:
             log.warning("an episode diverged at step %d: %s", t + 1, physics.trouble(int(i)))
         diverged[failed] = t
-        kept[diverged >= 0, t + 1] = kept[diverged >= 0, t]
+        kept[t + 1, diverged >= 0] = kept[t, diverged >= 0]
     return [
-        Trajectory(kept[i, 1 : steps + 1], int(diverged[i]) if diverged[i] >= 0 else None)
+        Trajectory(kept[1 : steps + 1, i], int(diverged[i]) if diverged[i] >= 0 else None)
         for i, steps in enumerate(lengths)
     ]
 

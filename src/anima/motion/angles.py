@@ -22,36 +22,42 @@ CALM = 0.7  # radians a frame: where the best candidates move less, no search is
 
 def hinge_angles(turns: Array, ranges: Array) -> tuple[Array, Array]:
     """Angles (T, k, 3) within ranges (k, 3, 2) for quaternions (T, k, 4), and how far each was clamped."""
-    wanted = _candidates(rotation.to_euler(rotation.to_matrix(turns)), ranges)  # (T, k, C, 3)
+    both = _branches(rotation.to_euler(rotation.to_matrix(turns)), ranges)  # (T, k, 2, 3)
+    clamped = np.clip(both, ranges[:, None, :, 0], ranges[:, None, :, 1])
+    over = np.abs(both - clamped)
+    first = (over[:, :, 0].sum(axis=-1) <= over[:, :, 1].sum(axis=-1))[..., None]
+    angles = np.where(first, clamped[:, :, 0], clamped[:, :, 1])
+    excess = np.where(first, over[:, :, 0], over[:, :, 1])
+    jumps = np.abs(np.diff(angles, axis=0)).max(axis=-1, initial=0.0)
+    hard = np.flatnonzero((jumps > CALM).any(axis=0))
+    if len(hard):
+        angles[:, hard], excess[:, hard] = _smoothest(both[:, hard], ranges[hard])
+    return _ease(angles), excess
+
+
+def _branches(angles: Array, ranges: Array) -> Array:
+    """(T, k, 2, 3): both triples of a rotation, each angle at the full turn nearest to its range."""
+    other = np.stack([angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1)
+    middle = ranges.mean(axis=-1)[:, None, :]
+    return middle + (np.stack([angles, other], axis=2) - middle + np.pi) % (2 * np.pi) - np.pi
+
+
+def _smoothest(both: Array, ranges: Array) -> tuple[Array, Array]:
+    """Angles and excess (T, k, 3) along the cheapest path through both branches and their full turns."""
+    frames, joints = both.shape[:2]
+    far = both - np.copysign(2 * np.pi, both - ranges.mean(axis=-1)[:, None, :])
+    wanted = np.where(SIDES, far[..., None, :], both[..., None, :]).reshape(frames, joints, -1, 3)
     clamped = np.clip(wanted, ranges[:, None, :, 0], ranges[:, None, :, 1])
     violation = np.abs(wanted - clamped).sum(axis=-1)
     order = np.argsort(violation, axis=-1, kind="stable")[..., :CANDIDATES]
     wanted, clamped = (np.take_along_axis(array, order[..., None], axis=2) for array in (wanted, clamped))
-    violation = np.take_along_axis(violation, order, axis=2)
-    chosen = np.zeros(violation.shape[:2], int)
-    jumps = np.abs(np.diff(clamped[:, :, 0], axis=0)).max(axis=-1, initial=0.0)
-    hard = np.flatnonzero((jumps > CALM).any(axis=0))
-    if len(hard):
-        chosen[:, hard] = _smoothest(clamped[:, hard], violation[:, hard])
-    pick = chosen[..., None, None]
-    angles = np.take_along_axis(clamped, pick, axis=2)[:, :, 0]
-    return _ease(angles), np.abs(np.take_along_axis(wanted, pick, axis=2)[:, :, 0] - angles)
+    path = _cheapest(clamped, np.take_along_axis(violation, order, axis=2))[..., None, None]
+    angles = np.take_along_axis(clamped, path, axis=2)[:, :, 0]
+    return angles, np.abs(np.take_along_axis(wanted, path, axis=2)[:, :, 0] - angles)
 
 
-def _candidates(angles: Array, ranges: Array) -> Array:
-    """(T, k, 16, 3): both branches, each angle at the two full turns nearest to its range."""
-    other = np.stack([angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1)
-    both = np.stack([angles, other], axis=2)  # (T, k, 2, 3)
-    middle = ranges.mean(axis=-1)[:, None, :]
-    near = middle + (both - middle + np.pi) % (2 * np.pi) - np.pi
-    far = near - np.copysign(2 * np.pi, near - middle)
-    sides = np.array(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij")).reshape(3, 8).T.astype(bool)
-    spread = np.where(sides, far[..., None, :], near[..., None, :])  # (T, k, 2, 8, 3)
-    return spread.reshape(*angles.shape[:2], 16, 3)
-
-
-def _smoothest(clamped: Array, violation: Array) -> Array:
-    """(T, k) which candidate to take at each frame: the cheapest path (Viterbi)."""
+def _cheapest(clamped: Array, violation: Array) -> Array:
+    """(T, k) which candidate (T, k, C, 3) to take at each frame (Viterbi)."""
     frames = len(clamped)
     jump = SMOOTH * np.abs(clamped[1:, :, :, None] - clamped[:-1, :, None]).sum(axis=-1)  # (T-1, k, to, from)
     total, back = violation[0], np.empty((frames, *violation.shape[1:]), int)
@@ -75,3 +81,7 @@ def _ease(angles: Array) -> Array:
     around = np.concatenate([steep, np.zeros_like(steep[:1])])
     near = maximum_filter1d(around.astype(np.int8), 2 * EASE, axis=0, mode="constant") > 0
     return np.where(near, uniform_filter1d(angles, 2 * EASE + 1, axis=0, mode="nearest"), angles)
+
+
+# Which of a triple's angles are taken at the second nearest full turn: all eight ways.
+SIDES = np.array(np.meshgrid([False, True], [False, True], [False, True])).reshape(3, 8).T

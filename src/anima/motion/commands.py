@@ -12,7 +12,7 @@ from rich.progress import track
 from tyro.conf import Positional, arg
 
 from anima.domains.domain import make_domain
-from anima.domains.humanoid.goals import save_goals
+from anima.domains.goal import save_goals
 from anima.errors import BadInput
 from anima.motion.clip import Clip
 from anima.motion.download import CMU_URL, fetch
@@ -63,11 +63,12 @@ def import_motions(
     print(describe(Library.open(out)), f"in {out}; {len(summary.rejected)} rejected")
 
 
-def info(library: Positional[Path]) -> None:
+def info(library: Positional[Path], clips: bool = False) -> None:
     """Say what a library holds, and what was refused when it was made.
 
     Args:
         library: a library that `anima motions import` wrote.
+        clips: also list every clip with its measures.
     """
     opened, content = Library.open(library), read_content(library)
     print(describe(opened))
@@ -76,10 +77,14 @@ def info(library: Positional[Path]) -> None:
     for category, count in Counter(opened.categories).most_common():
         print(f"  {count:4d} {category or 'without category'}")
     reports = [entry.provenance["report"] for entry in opened.entries if "report" in entry.provenance]
-    for key in ("clamped", "skate", "penetration", "flicker", "height"):
+    for key in ("clamped", "flicker", "jump", "skate", "penetration", "height"):
         if reports:
             values = [report[key] for report in reports]
             print(f"  {key}: mean {sum(values) / len(values):.4g}, greatest {max(values):.4g}")
+    for entry in opened.entries if clips else ():
+        measures = entry.provenance.get("report", {}).items()
+        told = ", ".join(f"{key} {value:g}" for key, value in measures if value is not None)
+        print(f"{entry.name} ({entry.split}): {told}")
     for row in content["rejected"]:
         print(f"rejected: {row['file']}: {row['reason']}")
     print(f"hash {opened.hash}")

@@ -38,13 +38,19 @@ def settle(qpos: Array, rate: float) -> tuple[Array, float, float]:
     standing = s.position[:, 0, 2] - ankles > ON_FOOT
     soles = heights[:, FEET].min(axis=1)[standing] if standing.mean() > 0.1 else lowest
     floor = float(np.quantile(soles, FLOOR_SHARE))
-    need = np.maximum(floor - SLACK - lowest, 0)
+    settled = qpos.copy()
+    settled[:, 2] -= floor
+    lift = lift_out(lowest - floor, rate, SLACK)
+    settled[:, 2] += lift
+    return settled, floor, float(lift.max())
+
+
+def lift_out(lowest: Array, rate: float, slack: float) -> Array:
+    """(T,) lift, smooth in time, of a body with its lowest point at (T,): at most `slack` stays sunk."""
+    need = np.maximum(-slack - lowest, 0)
     width = 2 * round(BLEND * rate / 2) + 1
     # A running mean of running maxima of the same width is nowhere below the need itself.
-    lift = uniform_filter1d(maximum_filter1d(need, width, mode="nearest"), width, mode="nearest")
-    settled = qpos.copy()
-    settled[:, 2] += lift - floor
-    return settled, floor, float(lift.max())
+    return uniform_filter1d(maximum_filter1d(need, width, mode="nearest"), width, mode="nearest")
 
 
 _GEOMS = [mujoco.mj_name2id(model(), mujoco.mjtObj.mjOBJ_GEOM, name) for name in NAMES]

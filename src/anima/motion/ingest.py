@@ -6,17 +6,19 @@ where it stopped; the folder goes when the library is whole.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import multiprocessing
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from anima.domains.domain import make_domain
@@ -153,7 +155,7 @@ def prepare(source: Source, settings: Settings) -> list[tuple[Clip, list[str]]]:
     true_rate = settings.rate or (fact.captured_fps if fact.sha256 == source.sha256 else None)
     if true_rate is not None:
         recorded = replace(recorded, rate=true_rate)
-    fitted = retarget(recorded.resample(rate), settings.skeleton, settings.rest, settings.up, settings.unit)
+    fitted = retarget(recorded, settings.skeleton, settings.rest, settings.up, settings.unit, rate)
     qpos, floor, lift = settle(fitted.qpos, rate)
     if settings.refine:
         from anima.motion.refine import refine
@@ -215,18 +217,30 @@ def _key(source: Source, settings: Settings) -> str:
 
 def _work(waiting: dict[str, Source], parts: Path, settings: Settings, workers: int, total: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("importing", total=total, completed=total - len(waiting))
-        if workers == 1 or len(waiting) <= FEW:
+        if workers == 1 or (len(waiting) <= FEW and not settings.refine):
             for key, source in waiting.items():
                 _one(key, source, parts, settings)
                 progress.advance(task)
             return
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        with _one_thread_each(), ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
             jobs = [pool.submit(_one, key, source, parts, settings) for key, source in waiting.items()]
             for job in as_completed(jobs):
                 job.result()
                 progress.advance(task)
+
+
+@contextlib.contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started meanwhile start no threads for small matrices, which would fight for the cores."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = before or "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
 
 
 def _one(key: str, source: Source, parts: Path, settings: Settings) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -177,9 +178,9 @@ def write_library(
     """Write a library beside `path`, then put it there; `load` gives one entry's qpos and qvel at a time."""
     if not entries:
         raise BadInput(f"no clip was accepted, so {path} is not written")
-    names = [entry.name for entry in entries]
-    if repeated := {name for name in names if names.count(name) > 1}:
-        raise BadInput(f"two clips are called {', '.join(sorted(repeated))}")
+    counts = Counter(entry.name for entry in entries)
+    if repeated := sorted(name for name, count in counts.items() if count > 1):
+        raise BadInput(f"two clips are called {', '.join(repeated)}")
     if strange := {entry.split for entry in entries} - set(SPLITS):
         raise BadInput(
             f"a clip is in the split {', '.join(sorted(strange))}; there are {' and '.join(SPLITS)}"

@@ -10,20 +10,24 @@ from rich.console import Console
 from rich.progress import track
 
 from anima.domains.domain import make_domain
+from anima.domains.goal import Goal, make_goal
 from anima.domains.humanoid import sense
 from anima.domains.humanoid.body import model
-from anima.domains.humanoid.goals import Goal, make_goal
-from anima.domains.humanoid.kinematics import state
+from anima.domains.humanoid.kinematics import CENTERS, MASSES, state
 from anima.domains.humanoid.state import State
 from anima.errors import BadInput
+from anima.motion.ground import FEET, clearance
 from anima.motion.library import Library
 from anima.rotation import Array
 
 HOLD = 1.0  # seconds
 NEAR = 2.0  # distance of observed poses (without velocities) after that time
 KINDS = {"floor": 10, "crouched": 10, "upright": 30}  # goals of each kind, of 50
+APART = 1.0  # least distance between two goals
 TEST_SHARE = 0.25  # of the goals, from test clips
 LOOKED_AT = 50_000  # frames of a library, evenly spread
+BALANCED = 0.05  # meters of imbalance up to which an upright pose is worth trying
+STANDS = 0.04  # meters above the floor up to which a foot stands
 TRIED = 240  # of each kind and split, evenly spread, that are held
 WORLDS = 120  # held at once
 
@@ -36,9 +40,12 @@ def pick_goals(library: Library, count: int = 50, threads: int = 1) -> list[Goal
         raise BadInput(f"count is {count}; it must be at least 1")
     rows = np.arange(0, len(library.qpos), max(1, len(library.qpos) // LOOKED_AT))
     clips = np.searchsorted(library.offsets, rows, side="right") - 1
-    kinds = kind_of(state(np.asarray(library.qpos[rows], float), np.zeros((len(rows), 75))))
+    s = state(np.asarray(library.qpos[rows], float), np.zeros((len(rows), 75)))
+    kinds, likely = kind_of(s), (kind_of(s) != "upright") | (imbalance(s) < BALANCED)
     tests = np.array(library.splits)[clips] == "test"
-    pools = [np.flatnonzero((kinds == kind) & (tests == test)) for kind in KINDS for test in (True, False)]
+    pools = [
+        np.flatnonzero((kinds == kind) & (tests == test) & likely) for kind in KINDS for test in (True, False)
+    ]
     tried = np.concatenate(
         [pool[np.linspace(0, len(pool) - 1, min(len(pool), TRIED)).astype(int)] for pool in pools]
     )
@@ -46,12 +53,10 @@ def pick_goals(library: Library, count: int = 50, threads: int = 1) -> list[Goal
     rows, clips, kinds, tests = rows[tried], clips[tried], kinds[tried], tests[tried]
     goals = []
     for number, i in enumerate(_choose(library.qpos[rows], kinds, tests, count)):
-        entry = library.entries[clips[i]]
-        origin = {"clip": entry.name, "frame": int(rows[i] - library.offsets[clips[i]]), "split": entry.split}
-        name = f"{kinds[i]}_{number:02d}_{entry.name}"
-        goals.append(
-            make_goal(name, np.asarray(library.qpos[rows[i]], float), {**origin, "library": library.hash})
-        )
+        entry, frame = library.entries[clips[i]], rows[i] - library.offsets[clips[i]]
+        origin = {"clip": entry.name, "frame": int(frame), "split": entry.split, "library": library.hash}
+        pose = np.asarray(library.qpos[rows[i]], float)
+        goals.append(make_goal(f"{kinds[i]}_{number:02d}_{entry.name}", pose, origin))
     return goals
 
 
@@ -59,6 +64,17 @@ def kind_of(s: State) -> Array:
     """(n,) upright, crouched (or kneeling), floor (sitting or lying)."""
     down = (s.height("Pelvis") < 0.3) | (s.height("Head") < 0.45)
     return np.where(down, "floor", np.where(s.height("Head") > 1.25, "upright", "crouched"))
+
+
+def imbalance(s: State) -> Array:
+    """(n,) meters between the center of mass and the middle of what stands of the feet, seen from above."""
+    weights = MASSES / MASSES.sum()
+    mass = np.einsum("nbk,b->nk", s.position + np.einsum("nbij,bj->nbi", s.rotation, CENTERS), weights)
+    feet = s.position[:, FEET] + np.einsum("nbij,bj->nbi", s.rotation[:, FEET], CENTERS[FEET])
+    stands = clearance(s)[:, FEET] < STANDS
+    middle = (feet * stands[..., None]).sum(axis=1) / np.maximum(stands.sum(axis=1), 1)[:, None]
+    away = np.linalg.norm((mass - middle)[:, :2], axis=1)
+    return np.where(stands.any(axis=1), away, np.inf)
 
 
 def _choose(qpos: Array, kinds: Array, tests: Array, count: int) -> list[int]:
@@ -84,7 +100,7 @@ def _farthest(poses: Array, pool: Array, want: int, chosen: list[int]) -> list[i
     for i in chosen:
         away = np.minimum(away, np.linalg.norm(poses[pool] - poses[i], axis=1))
     picks: list[int] = []
-    while len(picks) < want and (away > 0).any():
+    while len(picks) < want and (away > APART).any():
         k = int(np.argmax(away))
         picks.append(int(pool[k]))
         away = np.minimum(away, np.linalg.norm(poses[pool] - poses[pool[k]], axis=1))

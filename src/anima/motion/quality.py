@@ -33,6 +33,7 @@ class Report:
     frames: int
     clamped: float  # share of joint values that had to be clamped, or lie outside their ranges
     flicker: float  # share of frames in which a limb jumps implausibly
+    jump: float  # m, how far the root strays at most in one frame from the middle of its neighbors
     skate: float  # m/s, mean horizontal speed of the part of a foot on the floor that moves least
     penetration: float  # m, mean depth of the lowest point below the floor
     depth: float  # m, the deepest
@@ -53,6 +54,7 @@ class Gate:
 
     clamped: float = 0.2  # share of joint values clamped or out of range
     flicker: float = 0.01  # share of frames
+    jump: float = 0.08  # m; at 30 frames/s an acceleration of 144 m/s²
     depth: float = 0.1  # m below the floor
     lift: float = 0.4  # m
     aloft: float = 1.2  # s without touching the floor
@@ -72,6 +74,10 @@ class Gate:
             )
         if report.flicker > self.flicker:
             found.append(f"flickering: {report.flicker:.1%} of the frames, at most {self.flicker:.0%}")
+        if report.jump > self.jump:
+            found.append(
+                f"flickering: the root jumps by {report.jump:.2f} m in a frame, at most {self.jump} m"
+            )
         if report.depth > self.depth:
             found.append(f"sunk: {report.depth:.2f} m below the floor, at most {self.depth} m")
         if report.lift > self.lift:
@@ -99,6 +105,7 @@ def measure(
         frames=len(clip),
         clamped=out_of_range(clip.qpos) if clamped is None else clamped,
         flicker=max(flicker, flicker_share(hinge_turns(clip.qpos)[:, [INDEX[body] - 1 for body in LIMBS]])),
+        jump=_stray(clip.qpos[:, :3]),
         skate=float(speed[standing.any(axis=1)].mean()) if standing.any() else 0.0,
         penetration=float(np.maximum(-lowest, 0).mean()),
         depth=float(max(-lowest.min(), 0)),
@@ -116,6 +123,12 @@ def flicker_share(turns: Array) -> float:
     middle = rotation.slerp(turns[:-2], turns[2:], np.full(turns[1:-1].shape[:2], 0.5))
     stray = rotation.to_vector(rotation.multiply(rotation.conjugate(middle), turns[1:-1]))
     return float((np.linalg.norm(stray, axis=-1) > FLICKER).any(axis=1).sum() / len(turns))
+
+
+def _stray(path: Array) -> float:
+    """The largest distance of a point (T, 3) from the middle between where it was and will be."""
+    middle = (path[:-2] + path[2:]) / 2
+    return float(np.linalg.norm(path[1:-1] - middle, axis=1).max(initial=0.0))
 
 
 def hinge_turns(qpos: Array) -> Array:

@@ -7,8 +7,6 @@ add up; corrections come and go over a few frames.
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 from scipy.ndimage import distance_transform_edt
 
 from anima.domains.humanoid.body import NAMES, model
@@ -16,7 +14,7 @@ from anima.domains.humanoid.kinematics import state
 from anima.domains.humanoid.state import State
 from anima.errors import BadInput
 from anima.motion.clip import velocities
-from anima.motion.ground import FEET, clearance
+from anima.motion.ground import FEET, clearance, lift_out
 from anima.motion.quality import runs
 from anima.rotation import Array, from_matrix
 
@@ -25,6 +23,7 @@ SLOW = 0.4  # meters a second, at which a foot stands if it does so for
 STAND = 0.1  # seconds
 RAMP = 5  # frames over which a correction comes and goes
 STEPS = 12  # of inverse kinematics a frame, at most
+SUNK = 2e-3  # meters that feet may remain in the floor
 ENOUGH = 1e-3  # meters of remaining error at which they end
 
 
@@ -44,7 +43,7 @@ def refine(qpos: Array, rate: float) -> Array:
     posture = mink.PostureTask(body, cost=0.02)
     limits = [mink.ConfigurationLimit(body)]
     refined = np.empty_like(qpos)
-    for t in track(range(len(qpos)), "refining", console=Console(stderr=True), transient=True):
+    for t in range(len(qpos)):
         configuration.update(qpos[t])
         posture.set_target(qpos[t])
         _aim(mink, pelvis, s.position[t, 0], turns[t, 0])
@@ -61,6 +60,8 @@ def refine(qpos: Array, rate: float) -> Array:
         refined[t] = configuration.q
     low, high = body.jnt_range[1:].T
     refined[:, 7:] = np.clip(refined[:, 7:], low, high)
+    lowest = clearance(state(refined, np.zeros_like(s.qvel))).min(axis=1)
+    refined[:, 2] += lift_out(lowest, rate, SUNK)
     return refined
 
 

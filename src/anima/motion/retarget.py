@@ -62,14 +62,19 @@ def retarget(
     rest: str = "auto",
     up: str | None = None,
     unit: float | None = None,
+    rate: float | None = None,
 ) -> Fitted:
-    """Fit a recording to our body. rest: auto, first or hierarchy; up: y or z; unit: meters; None guesses."""
+    """Fit a recording to our body, at `rate` frames a second if given.
+
+    rest: auto, first or hierarchy; up: y or z; unit: meters; None guesses.
+    """
     found = find_skeleton(skeleton or recording.skeleton, recording.joints)
     places = {plain(joint): j for j, joint in enumerate(recording.joints)}
     joint = {body: places[name] for body, name in found.bodies.items()}
     kind, still = _rest(recording, found, joint, rest)
     if kind == "first" and len(recording) > 1:
-        recording = recording.cut(1)
+        recording = recording.cut(1)  # before resampling, which would blend the T-pose with the motion
+    recording = recording if rate is None else recording.resample(rate)
     at_rest = recording.places(still)
     axes = _axes(at_rest, joint)
     world = _world(up or recording.up or found.up, axes)
@@ -120,7 +125,7 @@ def _stray(recording: Recording, joint: dict[str, int], turns: Array) -> tuple[f
     except BadInput:
         return 180.0, "the trunk"
     found = [(0.0, "")]
-    for body, (end, wanted) in LIMBS.items():
+    for body, (end, wanted) in [*LIMBS.items(), ("Chest", ("Head", (0, 1, 0)))]:
         if (way := _direction(places, joint, body, end, axes)) is not None:
             found.append((float(np.degrees(np.arccos(np.clip(way @ np.array(wanted), -1, 1)))), body))
     return max(found)
@@ -130,13 +135,13 @@ def _direction(places: Array, joint: dict[str, int], body: str, end: str, axes: 
     """Unit vector along a limb, in body axes; None where the file has no such limb."""
     if body not in joint or end not in joint:
         return None
-    way = rotation.rotate(rotation.conjugate(axes), places[joint[end]] - places[joint[body]])
+    way = (places[joint[end]] - places[joint[body]]) @ axes
     length = np.linalg.norm(way)
     return way / length if length > 0 else None
 
 
 def _axes(places: Array, joint: dict[str, int]) -> Array:
-    """The rotation from body axes (x left, y up, z forward) to the axes a rest pose is written in."""
+    """Body axes (left, up, forward) as columns (3, 3), in the axes that a rest pose is written in."""
     hips = places[joint["L_Hip"]] - places[joint["R_Hip"]]
     trunk = places[[joint["L_Shoulder"], joint["R_Shoulder"]]].mean(axis=0)
     trunk = trunk - places[[joint["L_Hip"], joint["R_Hip"]]].mean(axis=0)
@@ -146,7 +151,7 @@ def _axes(places: Array, joint: dict[str, int]) -> Array:
     if not np.linalg.norm(left) > 1e-9:
         raise BadInput("the hips of the rest pose lie in one place: left cannot be told from right")
     left = left / np.linalg.norm(left)
-    return rotation.from_matrix(np.stack([left, up, np.cross(left, up)], axis=-1))
+    return np.stack([left, up, np.cross(left, up)], axis=-1)
 
 
 def _snap(vector: Array, degrees: float) -> Array:
@@ -164,8 +169,7 @@ def _snap(vector: Array, degrees: float) -> Array:
 def _world(up: str | None, axes: Array) -> Array:
     """The rotation from the file's world to ours, where z is up."""
     if up is None:
-        standing = rotation.rotate(axes, [0.0, 1.0, 0.0])
-        up = "z" if standing[2] > 0.9 else "y"
+        up = "z" if axes[2, 1] > 0.9 else "y"
     return np.array([1.0, 0, 0, 0]) if up == "z" else STAND_UP
 
 
@@ -182,6 +186,7 @@ def _body_turns(
     turns: Array, skeleton: Skeleton, joint: dict[str, int], still: Array, at_rest: Array, axes: Array
 ) -> dict[str, Array]:
     """(T, 4) rotations wanted of the bodies that the file says something about, in the file's world."""
+    frame = rotation.from_matrix(axes)
     twist = rotation.from_axis([1.0, 0.0, 0.0], np.radians(skeleton.twist))
     fix: dict[str, Array] = {}
     wanted: dict[str, Array] = {}
@@ -196,7 +201,7 @@ def _body_turns(
                 base = rotation.rotate(fix[body], np.array(ideal, float))
                 fix[body] = rotation.multiply(_shortest(base, way), fix[body])
         local = rotation.multiply(fix[body], twist) if body in TWISTED else fix[body]
-        rest = rotation.multiply(rotation.conjugate(still[joint[body]]), rotation.multiply(axes, local))
+        rest = rotation.multiply(rotation.conjugate(still[joint[body]]), rotation.multiply(frame, local))
         wanted[body] = rotation.multiply(turns[:, joint[body]], rest)
     known = [body for body in AXIS if body in wanted]
     for low, high in itertools.pairwise(known):

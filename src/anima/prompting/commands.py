@@ -127,7 +127,7 @@ def play(
 def read_goal(text: str, domain: Domain) -> Array:
     """(O,) of FILE or FILE:NAME"""
     file, _, name = (text, "", "") if Path(text).exists() else text.rpartition(":")
-    goals = load_goals(file or text, domain)
+    goals = load_goals(file or text, domain.name)
     found = [goal for goal in goals if name in ("", goal.name)]
     if not found or (not name and len(goals) > 1):
         names = ", ".join(goal.name for goal in goals[:10])

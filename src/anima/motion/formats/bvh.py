@@ -40,23 +40,43 @@ def parse_bvh(text: str) -> Recording:
     tree = _Hierarchy()
     tree.read(text[: words.start()].split())
     frames, step, values = _motion(text[words.end() :], tree.channel_count)
-    local = np.zeros((frames, len(tree.joints), 4))
-    local[..., 0] = 1
     offsets, root = np.array(tree.offsets), np.tile(tree.offsets[0], (frames, 1))
+    turns: list[list[tuple[int, int, int]]] = [
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+    ]  # by place in a joint: joint, axis, column
     column = 0
     for j, channels in enumerate(tree.channels):
+        place = 0
         for kind, axis in channels:
-            series = values[:, column]
-            column += 1
             if kind == "rotation":
-                local[:, j] = rotation.multiply(
-                    local[:, j], rotation.from_axis(np.eye(3)[axis], np.radians(series))
-                )
+                turns[place].append((j, axis, column))
+                place += 1
             elif j == 0:
-                root[:, axis] = series
+                root[:, axis] = values[:, column]
             else:  # some writers repeat the offset, perhaps scaled, as a channel
-                offsets[j, axis] = np.median(series)
+                offsets[j, axis] = np.median(values[:, column])
+            column += 1
+    local = _local(values, turns, len(tree.joints))
     return Recording(tuple(tree.joints), tuple(tree.parents), offsets, local, root, 1 / step)
+
+
+def _local(values: Array, turns: list[list[tuple[int, int, int]]], joints: int) -> Array:
+    """(T, J, 4) rotations: each joint's channels multiplied in the order they stand, all joints at once."""
+    local = np.zeros((len(values), joints, 4))
+    local[..., 0] = 1
+    for steps in filter(None, turns):
+        where, axes, columns = np.array(steps).T
+        half = np.radians(values[:, columns]) / 2
+        turn = np.zeros((*half.shape, 4))
+        turn[..., 0] = np.cos(half)
+        turn[:, np.arange(len(axes)), 1 + axes] = np.sin(half)
+        local[:, where] = rotation.multiply(local[:, where], turn)
+    return local
 
 
 @dataclass
