@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anima.motion.commands:download",
         "fetch public motion capture and make a library of it",
     ),
+    "motions label": ("anima.training.label:label", "record what an agent does when it tracks clips"),
     "motions skeletons": ("anima.motion.commands:skeletons", "list the skeletons that are known"),
 }
 

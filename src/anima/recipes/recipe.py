@@ -18,6 +18,7 @@ from anima.evaluation.trials import Trials
 from anima.motion.library import Library
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.training.collect import Collector
+from anima.training.label import read_actions
 from anima.training.loop import Data, Evaluation, Schedule
 from anima.training.priorities import EPISODES, Prioritize, Scores
 
@@ -108,7 +109,7 @@ def open_clips(library: str, domain: Domain) -> Expert | None:
     opened = Library.open(Path(library), split=SPLIT)
     if opened.domain != domain.name:
         raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
-    return Expert(opened, domain)
+    return Expert(opened, domain, read_actions(Path(library), opened))
 
 
 def widths(domain: Domain, context: int) -> Widths:
