@@ -14,9 +14,11 @@ import torch
 
 from anima.agents import agent_names
 from anima.errors import BadInput
+from anima.recipes import RECIPES
+from anima.recipes.laptop import narrowed
 from anima.recipes.recipe import Recipe, build, from_json
 from anima.training.log import read_rows
-from anima.training.loop import train
+from anima.training.loop import Schedule, train
 from anima.training.run import Run
 
 Tiny = Callable[..., Recipe[Any]]
@@ -56,6 +58,22 @@ def test_resumed_equals_uninterrupted(name: str, tiny: Tiny, tmp_path: Path) -> 
     recipe = tiny(name)
     start(recipe, tmp_path / "whole")
     start(recipe, tmp_path / "parts", total=250)  # in the middle of a context, an episode and a ring
+    resume(tmp_path / "parts")
+    assert files(tmp_path / "parts") == files(tmp_path / "whole")
+
+
+def test_the_humanoid_resumes_exactly_too(tmp_path: Path) -> None:
+    recipe = RECIPES["paper.fb"]
+    recipe = replace(
+        recipe,
+        config=narrowed(recipe.config, 16, latent=8, batch=16, latent_steps=5),
+        schedule=Schedule(240, 20, 1, 40, 10**6, 10**6, 10**6),
+        collector=replace(recipe.collector, worlds=4, limit=25, threads=2),
+        replay=400,
+        threads=1,
+    )
+    start(recipe, tmp_path / "whole")
+    start(recipe, tmp_path / "parts", total=140)  # bodies lie on the floor, amid their second episode
     resume(tmp_path / "parts")
     assert files(tmp_path / "parts") == files(tmp_path / "whole")
 

@@ -9,7 +9,7 @@ from anima.recipes.recipe import Recipe
 from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
-RATE = 5e-3  # learning rate: little time calls for large steps
+RATE = 3e-3  # learning rate: little time calls for large steps
 SLOW = 0.2  # share of the way slow copies move each step, for the same reason
 
 
@@ -30,6 +30,7 @@ def small(agent: str) -> Recipe[Any]:
             backward_rate=RATE,
             slow_rate=SLOW,
             orthonormality=1.0,
+            value_weight=1.0,
         ),
         policy=replace(
             policy, network=replace(policy.network, hidden_layers=1), rate=RATE, std=0.4, pessimism=0.0
@@ -38,7 +39,8 @@ def small(agent: str) -> Recipe[Any]:
     with_clips = hasattr(config, "expert_share")
     if with_clips:
         config = replace(config, goal_share=0.4, expert_share=0.5)
-    if hasattr(config, "critic"):
+    with_style = hasattr(config, "critic")
+    if with_style:
         network = replace(config.critic.network, hidden_layers=1, members=1)
         config = replace(
             config,
@@ -51,7 +53,7 @@ def small(agent: str) -> Recipe[Any]:
         domain="pointmass",
         library="pointmass-demonstrations" if with_clips else "",
         schedule=Schedule(
-            total=20_000,
+            total=20_000 if with_style else 24_000,
             phase_steps=500,
             phase_updates=50,
             seed_steps=8_000,
