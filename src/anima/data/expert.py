@@ -60,7 +60,7 @@ class Expert:
         starts = range(0, len(clips.qpos), BATCH)
         parts = [observe_frames(domain, clips, s, min(s + BATCH, len(clips.qpos))) for s in starts]
         self.obs = torch.from_numpy(np.concatenate(parts))
-        self.actions = None if actions is None else torch.from_numpy(np.asarray(actions, np.float32))
+        self.actions = None if actions is None else torch.from_numpy(np.array(actions, np.float32))
 
     def draw(self, segments: int, length: int, generator: torch.Generator) -> Segments:
         """Clips by weight, then a start uniform among those that leave `length` + 1 frames and one more.
