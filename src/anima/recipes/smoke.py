@@ -9,7 +9,7 @@ from anima.recipes.recipe import Recipe
 from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
-RATE = 3e-3  # learning rate: little time calls for large steps
+RATE = 4e-3  # learning rate: little time calls for large steps
 SLOW = 0.2  # share of the way slow copies move each step, for the same reason
 
 
@@ -53,7 +53,7 @@ def small(agent: str) -> Recipe[Any]:
         domain="pointmass",
         library="pointmass-demonstrations" if with_clips else "",
         schedule=Schedule(
-            total=20_000 if with_style else 24_000,
+            total=17_000 if with_style else 23_000,
             phase_steps=500,
             phase_updates=50,
             seed_steps=8_000,

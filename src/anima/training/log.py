@@ -71,7 +71,7 @@ class Report:
         )
         rates = f"{speed['speed/steps']:.0f} steps/s, {speed['speed/updates']:.1f} updates/s"
         if self.progress.disable:
-            self.console.print(f"step {self.step}: {rates}; {losses}", highlight=False)
+            self.console.print(f"step {self.step}: {rates}; {losses}", highlight=False, soft_wrap=True)
         else:
             self.progress.update(self.task, speed=rates, news=losses)
 
@@ -79,7 +79,7 @@ class Report:
         """Log what an evaluation found."""
         self._keep({name: float(value) for name, value in scores.items()})
         told = ", ".join(f"{name} {value:.3g}" for name, value in scores.items())
-        self.console.print(f"step {self.step}: {told}", highlight=False)
+        self.console.print(f"step {self.step}: {told}", highlight=False, soft_wrap=True)
 
     def _keep(self, values: dict[str, float]) -> None:
         row = {"step": self.step, "updates": self.updates, **values}
