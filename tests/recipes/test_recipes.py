@@ -1,6 +1,7 @@
 """Recipes: the published ones number by number, JSON there and back, flags, refusals."""
 
 import json
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,22 @@ def test_flags_change_a_recipe(tmp_path: Path, capsys: Any) -> None:
     assert (told["schedule"]["total"], told["config"]["latent"], told["seed"]) == (500, 8, 3)
     main(["train", "--resume", str(tmp_path / "run")])
     assert "step 500" in capsys.readouterr().out
+
+
+def test_a_run_that_never_saved_begins_anew(tmp_path: Path, capsys: Any) -> None:
+    folder = str(tmp_path / "run")
+    main(["train", "smoke.fb", "--schedule.total", "500", "--run", folder])
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-000000000500")
+    main(["train", "--resume", folder])
+    assert capsys.readouterr().out.count("step 0,") == 2
+    assert (tmp_path / "run" / "checkpoints" / "step-000000000500").is_dir()
+
+
+def test_a_recipe_that_cannot_be_built_leaves_no_run(tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "smoke.fb", "--config.latent", "1000", "--run", str(tmp_path / "run")])
+    assert "smaller than the latent" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_recipe_or_a_run_must_be_named(capsys: Any) -> None:

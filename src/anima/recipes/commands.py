@@ -1,5 +1,6 @@
 """`anima train`: a recipe, changed by flags, becomes a run; or a run goes on."""
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from time import strftime
@@ -47,8 +48,13 @@ def train(
         current = Run.create(
             run or Path("runs") / f"{chosen.agent}-{strftime('%Y%m%d-%H%M%S')}", asdict(chosen)
         )
-    agent, data, collector = build(chosen, current.folder)
-    if resume is not None:
+    try:
+        agent, data, collector = build(chosen, current.folder)
+    except BadInput:
+        if resume is None:  # nothing to go on with: leave no folder that looks like a run
+            shutil.rmtree(current.folder)
+        raise
+    if any(current.folder.glob("checkpoints/step-*")):
         current.load(agent, data.replay, data.clips, collector, force)
     print(f"{chosen.agent} on {chosen.domain}, step {current.step}, run {current.folder}")
     try:
