@@ -16,6 +16,7 @@ from anima.data.offline import Offline, save_states
 from anima.data.stored import Stored
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
+from anima.motion.library import Entry, write_library
 from anima.prompting.blend import blend, interpolate
 from anima.prompting.prompt import Prompter, domain_of, model_hash
 from anima.prompting.relabel import open_states, relabel
@@ -147,6 +148,19 @@ def test_the_command_answers_every_kind_of_prompt(run_folder: Path, tmp_path: Pa
     with pytest.raises(SystemExit):
         main(["prompt", run, "--goal", str(goals)])
     assert "corner, middle" in capsys.readouterr().err
+
+
+def test_the_command_follows_motions_and_expressions(run_folder: Path, tmp_path: Path, capsys: Any) -> None:
+    rows = np.linspace(0, 0.5, 12)[:, None] * np.ones((1, 2))
+    library = tmp_path / "lib.h5"
+    write_library(library, [Entry("diagonal", 12)], lambda entry: (rows, 0 * rows), "pointmass", 10.0)
+    saved = tmp_path / "z.safetensors"
+    flags = ["--motion", "diagonal", "--library", str(library), "--save", str(saved)]
+    main(["prompt", str(run_folder), *flags])
+    observed = np.concatenate([rows, 0 * rows], 1)[1:]
+    assert np.allclose(load_latents(saved).rows, load(run_folder).prompt_motion(observed), atol=1e-5)
+    main(["prompt", str(run_folder), "--reward", "exp(-speed)", "--steps", "5"])
+    assert "return over 5 steps" in capsys.readouterr().out
 
 
 def test_the_command_refuses_what_it_cannot_do(run_folder: Path, capsys: Any) -> None:
