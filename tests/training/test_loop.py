@@ -19,6 +19,7 @@ import torch
 from anima.data import files
 from anima.errors import BadInput
 from anima.evaluation.trials import Trials
+from anima.prompting.relabel import open_states
 from anima.recipes.recipe import Recipe, build, evaluations, from_json
 from anima.training.log import read_rows
 from anima.training.loop import train
@@ -82,6 +83,8 @@ def test_offline_learns_from_a_file(tiny: Tiny, tmp_path: Path) -> None:
     train(agent, data, recipe.schedule, run, collector)
     assert run.updates == 12
     run.close()
+    with pytest.raises(BadInput, match=r"data\.npz has no 'next_qpos'"):
+        open_states(tmp_path / "run").states(5, np.random.default_rng(0))
     np.savez(tmp_path / "data.npz", **{k: rng.uniform(-1, 1, (100, w)) for k, w in columns.items()})
     again = Run.open(tmp_path / "run")
     agent, data, collector = build(from_json(again.recipe), again.folder)

@@ -78,6 +78,15 @@ def test_the_humanoid_resumes_exactly_too(tmp_path: Path) -> None:
     assert files(tmp_path / "parts") == files(tmp_path / "whole")
 
 
+def test_rows_on_disk_resume_too(tiny: Tiny, tmp_path: Path) -> None:
+    recipe = replace(tiny("fb"), on_disk=True)
+    start(tiny("fb"), tmp_path / "whole")
+    start(recipe, tmp_path / "parts", total=250)
+    resume(tmp_path / "parts")
+    for name in ("agent.safetensors", "elsewhere"):
+        assert files(tmp_path / "parts")[name] == files(tmp_path / "whole")[name]
+
+
 def test_overlap_changes_nothing(tiny: Tiny, tmp_path: Path) -> None:
     recipe = tiny("fb")
     agents = [

@@ -43,6 +43,8 @@ def open_states(path: Path | str) -> Source:
     if not (path / "checkpoints").is_dir():
         raise BadInput(f"{path} keeps no stored states for a reward prompt; name a file of them (--states)")
     saved = read_json(newest_whole(path) / "state.json")["replay"]
+    if "file" in saved:  # trained offline: the dataset's states
+        return Offline(Path(saved["file"]))
     return Stored(path / "replay", saved)
 
 
