@@ -26,9 +26,7 @@ class Stored:
         counts = np.array([chunk["begins"][:-1].sum() for chunk in chunks], int)
         total = int(counts.sum())
         if total == 0:
-            raise BadInput(
-                "there are no stored states for a reward prompt; name a file of them (--states)"
-            )
+            raise BadInput("there are no stored states for a reward prompt; name a file of them (--states)")
         drawn = np.arange(total) if total <= n else np.sort(rng.integers(total, size=n))
         edges = np.cumsum(counts)
         pieces = []
