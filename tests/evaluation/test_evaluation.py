@@ -12,6 +12,7 @@ from anima import BadInput, make_task
 from anima.agents.player import Hold, Random
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, make_goal
+from anima.domains.task import Task, check_informative
 from anima.evaluation.goal import evaluate_goals
 from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.rollout import At, Episode, rollouts
@@ -97,6 +98,20 @@ def test_numbers_do_not_depend_on_grouping_or_splitting(domain: Domain) -> None:
         parts += list(evaluate_rewards(Random(domain.space.action), domain, tasks, some))
     assert {r.index: r.scores for r in parts} == {r.index: r.scores for r in whole}
     assert len({v for r in whole for v in r.scores["return"]}) > len(whole)  # episodes differ
+
+
+def test_a_task_that_the_states_tell_nothing_about_counts_as_0() -> None:
+    class Stored(Random):
+        def reward_context(self, task: Task) -> None:
+            seen = {"rush-0": [0.0, 0.0], "reach-0.1-0": [0.0, np.nan]}.get(task.name, [0.0, 1.0])
+            check_informative(np.array(seen), task.name)
+
+    trials = Trials(POINT.default_start(), episodes=2, steps=5, envs=3)
+    tasks = {"a": ["reach-0-0", "rush-0"], "b": ["reach-0-0"]}
+    results = list(evaluate_rewards(Stored(2), POINT, tasks, trials))
+    assert [r.scores["return"] == [0.0, 0.0] for r in results] == [False, True, False]
+    with pytest.raises(BadInput, match="gives nan on 1 of 2 stored states"):
+        list(evaluate_rewards(Stored(2), POINT, {"": ["reach-0.1-0"]}, trials))
 
 
 def test_seed_changes_numbers() -> None:

@@ -170,6 +170,8 @@ def test_the_command_refuses_what_it_cannot_do(run_folder: Path, capsys: Any) ->
         (["--reward", "reach-0-0", "--goal", "x"], "exactly one of"),
         (["--motion", "walk"], "--library"),
         (["--reward", "fly-high"], "no task 'fly-high'"),
+        (["--reward", "0 * x"], "'0 * x' is zero on all"),
+        (["--reward", "x * 0 + 2"], "'x * 0 + 2' is the same (2) on all"),
         (["--reward", "reach-0-0", "--start", "moon"], "no start 'moon'"),
     ):
         with pytest.raises(SystemExit):

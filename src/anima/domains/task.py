@@ -142,6 +142,10 @@ def score(tasks: Sequence[Task], qpos: Array, qvel: Array, ctrl: Array | None = 
         return rewards(slice(None))
 
 
+class Uninformative(BadInput):
+    """A reward that is the same on all stored states: nothing can be inferred from it."""
+
+
 def check_informative(rewards: Array, name: str) -> Array:
     """The same (n,) rewards, unless nothing can be inferred from them: not finite, or all equal."""
     rewards = np.asarray(rewards, float)
@@ -154,7 +158,7 @@ def check_informative(rewards: Array, name: str) -> Array:
         raise BadInput(f"task {name!r} gives {rewards[bad[0]]} on {len(bad)} of {len(rewards)} stored states")
     if np.ptp(rewards) == 0:
         what = "zero" if rewards[0] == 0 else f"the same ({rewards[0]:g})"
-        raise BadInput(
+        raise Uninformative(
             f"task {name!r} is {what} on all {len(rewards)} stored states: nothing tells them apart, so no "
             "context exists for it. Widen its margins, or use data in which it is sometimes rewarded"
         )

@@ -1,36 +1,49 @@
 """How well a player maximizes rewards: the sum of each over episodes of 300 steps."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from anima.agents.player import Subject
 from anima.domains.domain import Domain
-from anima.domains.task import Task
+from anima.domains.task import Task, Uninformative
 from anima.evaluation.rollout import Episode, Trajectory, rollouts
 from anima.evaluation.trials import Result, Trials
 from anima.rotation import Array
+
+log = logging.getLogger(__name__)
 
 
 def evaluate_rewards(
     subject: Subject, domain: Domain, tasks: Mapping[str, Sequence[str]], trials: Trials
 ) -> Iterator[Result]:
-    """Results of tasks, given by category, one by one as they are finished."""
+    """Results of tasks, given by category, one by one as they are finished.
+
+    A task that the subject's stored states tell nothing about is not played, and scores 0.
+    """
     items = [(category, domain.task(name)) for category, names in tasks.items() for name in names]
     wanted = [i for i in range(len(items)) if trials.wants(i)]
 
-    def episodes() -> Iterator[Episode]:
-        for i in wanted:
+    @cache
+    def plan(i: int) -> list[Episode]:
+        try:
             context = subject.reward_context(items[i][1])
-            for k in range(trials.episodes):
-                yield Episode(context, trials.start, (trials.seed, i, k), trials.steps)
+        except Uninformative as error:
+            log.warning("%s; it counts as 0", error)
+            return []
+        return [
+            Episode(context, trials.start, (trials.seed, i, k), trials.steps) for k in range(trials.episodes)
+        ]
 
-    played = rollouts(domain, subject, episodes(), coordinates, trials.envs, trials.threads)
+    episodes = (episode for i in wanted for episode in plan(i))
+    played = rollouts(domain, subject, episodes, coordinates, trials.envs, trials.threads)
     for i in wanted:
         category, task = items[i]
-        mine = [next(played) for _ in range(trials.episodes)]
-        returns = episode_returns(task, mine, domain)
+        mine = [next(played) for _ in plan(i)]
+        returns = episode_returns(task, mine, domain) if mine else np.zeros(trials.episodes)
         failed = sum(trajectory.diverged is not None for trajectory in mine)
         yield Result("reward", i, task.name, category, {"return": returns.tolist()}, failed)
 

@@ -11,12 +11,11 @@ from anima.data.files import read_json
 from anima.data.offline import Offline
 from anima.data.replay import States
 from anima.data.stored import Stored
-from anima.domains.task import Task
+from anima.domains.task import Task, check_informative
 from anima.errors import BadInput
 from anima.rotation import Array
 
 SAMPLES = 100_000  # states that a reward is computed on, as published
-BATCH = 5_000  # states at a time: what is derived from them then stays in the processor's cache
 
 
 class Source(Protocol):
@@ -26,13 +25,8 @@ class Source(Protocol):
 
 
 def relabel(task: Task, states: States) -> Array:
-    """(N,) the rewards of states, and of the actions that led there."""
-    starts = range(0, len(states), BATCH)
-    parts = [task.on(*(c[s : s + BATCH] for c in (states.qpos, states.qvel, states.action))) for s in starts]
-    reward = np.concatenate(parts)
-    if not np.isfinite(reward).all():
-        raise BadInput(f"the reward is {reward[~np.isfinite(reward)][0]} in some states; it must be finite")
-    return reward
+    """(N,) the rewards of states, and of the actions that led there; an error where they tell nothing."""
+    return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
 
 
 def open_states(path: Path | str) -> Source:
