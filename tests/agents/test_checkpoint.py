@@ -35,6 +35,7 @@ def trained(name: str = "fbcpr") -> Any:
         *(torch.randn(8, n, generator=g) for n in (5, 2, 5)),
         torch.zeros(8, dtype=torch.bool),
         torch.ones(8, 4),
+        {"z": torch.ones(8, 4), "next_z": torch.ones(8, 4), "distance": torch.ones(8, 1)},
     )
     clips = Segments(
         torch.randn(4, 2, 5, generator=g), torch.randn(4, 2, 5, generator=g), torch.zeros(4, 2, 2)

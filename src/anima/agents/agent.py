@@ -41,6 +41,14 @@ class Data(Protocol):
     def expert(self) -> Expert: ...
 
 
+@dataclasses.dataclass(frozen=True)
+class Tracking:
+    """What an agent asks for that explores by following clips, its context changing every step."""
+
+    share: float  # of the worlds
+    reach: float  # distance from the reference pose at which an episode ends as lost
+
+
 class Agent(nn.Module, ABC):
     """Learners, the order in which they are fitted, and how to be steered.
 
@@ -50,6 +58,7 @@ class Agent(nn.Module, ABC):
 
     Config: type[Any]
     context_steps: int  # while exploring, steps between new contexts; a new episode always brings one
+    tracking: Tracking | None = None
 
     def __init__(self, space: Space, config: Any, seed: int, device: str = "cpu") -> None:
         super().__init__()
@@ -72,6 +81,15 @@ class Agent(nn.Module, ABC):
     @abstractmethod
     def explore(self, n: int, data: Data) -> Array:
         """Contexts (n, …) for n worlds that begin an episode or are due for a new one."""
+
+    def follow(self, ahead: Array) -> Array:
+        """Contexts (n, d) for worlds that follow clips, from the clips' next frames (n, L, O)."""
+        raise BadInput(f"the agent {self.name!r} does not explore by following clips")
+
+    @property
+    def ahead(self) -> int:
+        """How many next frames `follow` looks at."""
+        return 1
 
     @abstractmethod
     def play(self, contexts: Sequence[Array], mean: bool = True) -> Player:

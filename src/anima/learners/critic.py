@@ -31,11 +31,19 @@ class Critic(Learner):
         self.tracks("network", tau=config.slow_rate)
 
     def loss(
-        self, batch: Transitions, z: Tensor, reward: Tensor, next_action: Tensor, discount: float
+        self,
+        batch: Transitions,
+        z: Tensor,
+        reward: Tensor,
+        next_action: Tensor,
+        discount: float,
+        next_z: Tensor | None = None,
     ) -> Loss:
-        """½ Σ_k mean (Q_k(s, z, a) − r − γ V(s', z))²; reward (n,), next_action (n, A)."""
+        """½ Σ_k mean (Q_k(s, z, a) − r − γ V(s', z'))²; reward (n,), next_action (n, A); z' defaults to z."""
         with torch.no_grad():
-            next_q = self.slow["network"](batch.next_obs, z, next_action).squeeze(-1)
+            next_q = self.slow["network"](
+                batch.next_obs, z if next_z is None else next_z, next_action
+            ).squeeze(-1)
             future = discount * ~batch.terminated
             target = reward + future * pessimistic(next_q, self.config.pessimism)
         q = self.network(batch.obs, z, batch.action).squeeze(-1)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from anima.data.batch import Transitions
 from anima.learners.learner import Learner, Loss, Metrics
@@ -75,6 +75,23 @@ class Successor(Learner):
         if self.config.pessimism == 0:
             return f.mean(0) @ b.mT
         return pessimistic(f @ b.mT, self.config.pessimism)
+
+    @torch.no_grad()
+    def even_out(self, obs: Tensor, mix: Tensor) -> None:
+        """Set B's last layer so that over these states its features are centered and evened out.
+
+        Halfway to white: large axes carry the pose, small ones mostly noise. `mix` (d, d) turns them.
+        """
+        *inner, last = self.backward_map.net
+        assert isinstance(last, nn.Linear)
+        hidden = nn.Sequential(*inner)(obs)
+        mean = hidden.mean(0)
+        spread, axes = torch.linalg.eigh((hidden - mean).mT @ (hidden - mean) / len(hidden))
+        d = len(mix)
+        even = (axes[:, -d:] / spread[-d:].clamp(min=1e-3 * spread[-1]).pow(0.25)).mT
+        last.weight.copy_(torch.linalg.qr(mix)[0] @ even)
+        last.bias.copy_(-last.weight @ mean)
+        self.slow["backward_map"].load_state_dict(self.backward_map.state_dict())
 
     def value(self, obs: Tensor, z: Tensor, action: Tensor, pessimism: float) -> Tensor:
         """(n,) Fᵀz: what following z is worth for the reward z stands for"""

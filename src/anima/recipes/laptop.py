@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+from anima.agents import default_config
 from anima.recipes import paper
 from anima.recipes.recipe import Recipe
+from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
 HIDDEN, LATENT, BATCH = 256, 64, 256
+RATE = 3e-4  # learning rate of the guided humanoid
 
 
 def scaled(recipe: Recipe[Any]) -> Recipe[Any]:
@@ -43,7 +46,42 @@ def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
     if hasattr(config, "critic"):
         parts["critic"] = replace(config.critic, network=replace(config.critic.network, hidden=hidden))
         parts["style"] = replace(config.style, hidden=hidden)
+    if hasattr(config, "guide"):
+        parts["guide"] = replace(config.guide, network=replace(config.guide.network, hidden=hidden))
     return replace(config, **parts, **changes)
 
 
+def humanoid() -> Recipe[Any]:
+    """Guided FB-CPR on motion capture: a humanoid that two CPU cores can train overnight."""
+    config = narrowed(default_config("guided"), HIDDEN, latent=LATENT, batch=BATCH)
+    network = replace(config.critic.network, hidden_layers=1)
+    measure = replace(
+        config.measure,
+        forward=replace(config.measure.forward, hidden_layers=1),
+        forward_rate=RATE,
+        backward_rate=0.0,
+    )
+    policy = replace(config.policy, network=replace(config.policy.network, hidden_layers=1), rate=RATE)
+    critic = replace(config.critic, network=network, rate=RATE)
+    config = replace(config, measure=measure, policy=policy, critic=critic, guide=critic)
+    return Recipe(
+        "guided",
+        config,
+        schedule=Schedule(
+            total=20_000_000,
+            phase_steps=600,
+            phase_updates=40,
+            seed_steps=3_000,
+            log_every=6_000,
+            evaluate_every=240_000,
+            save_every=240_000,
+        ),
+        collector=Collector.Config(worlds=40, clip_share=0.5, threads=1),
+        replay=1_000_000,
+        tasks="move-ego-0-0 move-ego-0-2 raisearms-h-h sitonground",
+        threads=2,
+    )
+
+
 RECIPES = {name.replace("paper", "laptop"): scaled(recipe) for name, recipe in paper.RECIPES.items()}
+RECIPES["laptop.humanoid"] = humanoid()

@@ -68,8 +68,12 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
     rows = folder / "rows" if recipe.on_disk else None
-    replay = Replay(widths(domain, recipe.config.latent), recipe.collector.worlds, recipe.replay, folder=rows)
-    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert)
+    latent, columns = recipe.config.latent, {}
+    if agent.tracking is not None:  # its contexts change every step, and so are columns
+        latent, columns = 0, {"z": latent, "next_z": latent, "distance": 1}
+    worlds = recipe.collector.worlds
+    replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
+    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking)
     return agent, Data(replay, expert), collector
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from anima.agents.agent import Agent, agent_from
+from anima.agents.agent import Agent, Tracking, agent_from
 from anima.agents.agent import Data as Source
 from anima.data.expert import Expert
 from anima.data.replay import Replay
@@ -19,7 +19,8 @@ from anima.domains.domain import Domain
 from anima.domains.humanoid.reset import Frames, Mixture
 from anima.errors import BadInput
 from anima.rotation import Array
-from anima.sim.env import BatchEnv, Start
+from anima.sim.env import BatchEnv, Start, Step
+from anima.training.follow import Follow
 
 MOST_DIVERGED = 0.01  # share of steps that may diverge before training stops
 
@@ -37,7 +38,13 @@ class Collector:
         overlap: bool = True  # act while learning; changes no number
 
     def __init__(
-        self, domain: Domain, replay: Replay, config: Config, seed: int, clips: Expert | None = None
+        self,
+        domain: Domain,
+        replay: Replay,
+        config: Config,
+        seed: int,
+        clips: Expert | None = None,
+        tracking: Tracking | None = None,
     ) -> None:
         self.domain, self.replay, self.config, self.clips = domain, replay, config, clips
         if config.start not in domain.starts():
@@ -45,9 +52,14 @@ class Collector:
             raise BadInput(f"the {domain.name} has no start {config.start!r}; it has {known}")
         if config.clip_share > 0 and clips is None:
             raise BadInput(f"clip_share is {config.clip_share}, but no library is named (--library FILE)")
-        self.env = BatchEnv(
-            domain, config.worlds, config.threads, seed, self.beginnings(), limit=config.limit
-        )
+        self.follow: Follow | None = None
+        if tracking is not None:
+            if clips is None:
+                raise BadInput("this agent follows clips, but no library is named (--library FILE)")
+            pose = domain.space.parts["pose"]
+            self.follow = Follow(clips, pose, tracking.share, self.beginnings(), config.worlds)
+        start = self.follow or self.beginnings()
+        self.env = BatchEnv(domain, config.worlds, config.threads, seed, start, limit=config.limit)
         self.rng = np.random.default_rng([seed, config.worlds])
         self.obs = self.env.reset()
         self.context: Array | None = None
@@ -65,6 +77,13 @@ class Collector:
         clips = self.clips.clips
         each = np.repeat(np.asarray(clips.weights) / clips.lengths, clips.lengths)
         return Mixture([(1 - share, start), (share, Frames(clips.qpos, clips.qvel, each))])
+
+    def reweigh(self) -> None:
+        """Begin episodes by the clips' present weights from now on."""
+        if self.follow is not None:
+            self.follow.otherwise = self.beginnings()
+        else:
+            self.env.start = self.beginnings()
 
     def start(self, agent: Agent, data: Source, steps: int, random: bool) -> None:
         """Begin a phase; `random` actions instead of the agent's."""
@@ -91,29 +110,67 @@ class Collector:
 
     def _act(self, agent: Agent, data: Source, steps: int, random: bool) -> list[partial[None]]:
         writes: list[partial[None]] = []
-        player = agent.play(list(self.context), mean=False) if self.context is not None else None
         for _ in range(steps // self.config.worlds):
-            due = np.flatnonzero(self.env.clock % agent.context_steps == 0)
-            if len(due):
-                contexts = agent.explore(len(due), data)
-                if self.context is None:
-                    self.context = np.zeros((self.env.n, *contexts.shape[1:]), contexts.dtype)
-                self.context[due] = contexts
-                writes.append(partial(self.replay.steer, due, contexts))
-                player = agent.play(list(self.context), mean=False)
-            assert player is not None
+            writes += self._steer(agent, data)
+            assert self.context is not None
             if random:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
-                action = player.act(self.obs, self.env.clock)
+                action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
+            frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
-            writes.append(partial(self.replay.add, action, *reached, step.ended, step.diverged))
+            lost, ended, columns = self._track(agent, step, frame)
+            writes.append(partial(self.replay.add, action, *reached, ended, step.diverged, lost, **columns))
             self.obs = step.obs
-            if step.ended.any():
-                writes.append(self._begin(np.flatnonzero(step.ended)))
+            more = np.flatnonzero(ended & ~step.ended)
+            if len(more):
+                self.obs = self.env.restart(more)
+            if ended.any():
+                writes.append(self._begin(np.flatnonzero(ended)))
         self.steps += steps
         return writes
+
+    def _steer(self, agent: Agent, data: Source) -> list[partial[None]]:
+        """New contexts where they are due; those that follow a clip get theirs as they go."""
+        new = self.env.clock % agent.context_steps == 0
+        due = np.flatnonzero(new if self.follow is None else new & (self.follow.frame < 0))
+        if self.context is None:
+            first = agent.explore(self.env.n, data)
+            self.context = np.zeros(first.shape, first.dtype)
+        if self.follow is not None:
+            begun = np.flatnonzero((self.env.clock == 0) & (self.follow.frame >= 0))
+            if len(begun):
+                self.context[begun] = agent.follow(self.follow.ahead(self.follow.frame[begun], agent.ahead))
+        if not len(due):
+            return []
+        self.context[due] = contexts = agent.explore(len(due), data)
+        return [partial(self.replay.steer, due, contexts)] if self.follow is None else []
+
+    def _track(
+        self, agent: Agent, step: Step[Any], frame: Array | None
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """Where a body was lost, where an episode is over, and what a transition keeps of its reference.
+
+        `frame` is where each world was in its clip before the step. Worlds that go on get their next context.
+        """
+        if self.follow is None or frame is None:
+            return np.zeros(self.env.n, bool), step.ended, {}
+        assert self.context is not None and agent.tracking is not None
+        ids = np.flatnonzero(frame >= 0)
+        following, distance = self.context.copy(), np.full(self.env.n, -1.0)
+        over = np.zeros(self.env.n, bool)
+        if len(ids):
+            following[ids] = agent.follow(self.follow.ahead(frame[ids] + 1, agent.ahead))
+            distance[ids] = self.follow.distance(frame[ids], step.next_obs[ids])
+            over[ids] = self.follow.finished(frame[ids] + 1)
+        lost = distance > agent.tracking.reach
+        ended = step.ended | lost | over
+        columns = {"z": self.context, "next_z": following, "distance": distance}
+        self.context = np.where(ended[:, None], self.context, following)
+        goes_on = ids[~ended[ids]]
+        self.follow.frame[goes_on] += 1
+        return lost, ended, columns
 
     def _begin(self, ids: Array) -> partial[None]:
         physics = self.env.physics
@@ -127,6 +184,7 @@ class Collector:
         return {
             "env": self.env.snapshot(),
             "context": self.context,
+            "frame": None if self.follow is None else self.follow.frame,
             "rng": self.rng.bit_generator.state,
             "steps": self.steps,
             "divergences": self.env.divergences,
@@ -134,8 +192,10 @@ class Collector:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on as after `snapshot`; the clips' weights must have been restored before."""
-        self.env.start = self.beginnings()
+        self.reweigh()
         self.obs = self.env.restore(saved["env"])
+        if self.follow is not None:
+            self.follow.frame = np.array(saved["frame"])
         self.context = saved["context"]
         self.rng.bit_generator.state = saved["rng"]
         self.steps, self.env.divergences = saved["steps"], saved["divergences"]

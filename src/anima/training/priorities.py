@@ -49,4 +49,4 @@ class Prioritize:
         """Draw clips by the agent's earth mover's distance to each."""
         self.clips.prioritize(distances)
         if self.collector is not None:
-            self.collector.env.start = self.collector.beginnings()
+            self.collector.reweigh()

@@ -1,0 +1,154 @@
+"""Guided FB-CPR: FB-CPR that first learns to follow clips, so that two CPU cores are enough.
+
+One more critic, the guide, values staying near a reference: the next frame of the clip that an episode
+follows, or a goal. The policy climbs the guide alone at first; then the values of FB-CPR come in, every term
+on one scale.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anima.agents.agent import Data, Tracking, agent
+from anima.agents.fbcpr import FBCPR
+from anima.agents.player import to_numpy
+from anima.data.batch import Segments, Transitions
+from anima.learners.critic import Critic
+from anima.learners.learner import Loss, Metrics
+from anima.rotation import Array
+from anima.sim.space import Space
+
+SAMPLED = 8192  # states over which B is evened out
+
+
+@agent("guided")
+class Guided(FBCPR):
+    """FB-CPR with a guide; with guidance_weight 0 it is FB-CPR exactly."""
+
+    @dataclass(frozen=True)
+    class Config(FBCPR.Config):
+        guidance_weight: float = 1.0  # of the guide in what the actor climbs; 0: FB-CPR
+        task_weight: float = 0.5  # of Fᵀz there, once it has come in
+        style_share: float = 0.2  # of the style critic there, once it has come in
+        tracking_share: float = 0.9  # of the worlds follow clips
+        reach: float = 6.0  # distance of poses at which such an episode ends as lost
+        kernel: float = 2.5  # distance d of poses is rewarded by exp(−d² / 2 kernel²)
+        guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
+        guide_discount: float = 0.96  # γ of the guide
+        settle: int = 1_000  # updates after which the normalizer stays, and B is set to random features
+        alone: int = 40_000  # updates in which the actor climbs the guide alone, and only these two learn
+        fitting: int = 4_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
+        ramp: int = 20_000  # updates over which they then come in
+        guide: Critic.Config = field(default_factory=Critic.Config)
+
+    def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
+        super().__init__(space, config, seed, device)
+        self.updates: Tensor
+        self.register_buffer("updates", torch.tensor(0))
+        if config.guidance_weight > 0:
+            self.tracking = Tracking(config.tracking_share, config.reach)
+            self.guide = Critic(space.obs, config.latent, space.action, config.guide, "guide")
+            self.ready(self.guide, config.compile)
+
+    def draw(self, data: Data) -> tuple[Any, ...]:
+        if self.config.guidance_weight > 0 and int(self.updates) == self.config.settle:
+            self.set_features(data)
+        return super().draw(data)
+
+    @torch.no_grad()
+    def set_features(self, data: Data) -> None:
+        """Set B, once, to random features of states, centered and evened out over clips and experience."""
+        generator = self.draws.generator
+        seen = data.replay.draw(SAMPLED, generator).obs
+        clips = data.expert.draw(SAMPLED // 4, 8, generator).obs.flatten(0, 1)
+        self.measure.even_out(
+            self.normalize(torch.cat([seen, clips])), self.draws.randn(*[self.config.latent] * 2)
+        )
+
+    @property
+    def ahead(self) -> int:
+        return int(self.config.segment)
+
+    @torch.no_grad()
+    def follow(self, ahead: Array) -> Array:
+        """(n, L, O) next frames of clips -> (n, d) their latents, as `prompt_motion` gives them."""
+        n, length = ahead.shape[:2]
+        frames = self._observed(ahead.reshape(n * length, -1)).view(n, length, -1)
+        return to_numpy(self.encode(frames))
+
+    def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
+        if self.config.guidance_weight == 0:
+            return super().update(online, expert)
+        self.updates += 1
+        done = int(self.updates) - self.config.alone
+        online = replace(online, z=online.extra["z"])
+        reference = self.choose_reference(online)
+        if int(self.updates) <= self.config.settle:
+            self.normalize.learn(online.obs, online.next_obs)
+        online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
+        metrics = self.fit_guide(online, *reference)
+        z = reference[0]
+        if done > 0:
+            expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
+            metrics |= self.fit_style(online, expert, expert_z)
+            z = self.relabel(online, expert_z)
+            metrics |= self.fit_values(online, z)
+        share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
+        if done > 0 or int(self.updates) % 2 == 0:  # while alone the actor learns half as often (TD3)
+            metrics |= self.climb(online.obs, reference[0], z, share)
+        return metrics
+
+    @torch.no_grad()
+    def choose_reference(self, online: Transitions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Latents z and z' that encode the reference, the reward of being near it, and whether it was lost.
+
+        Rows that follow a clip keep its frames; a share of them, and all others, get goals from the batch.
+        """
+        n, pose = len(online.obs), self.space.parts["pose"]
+        goal = online.next_obs[self.draws.randperm(n)]
+        distance = online.extra["distance"][:, 0]
+        to_goal = (self.draws.rand(n, 1)[:, 0] < self.config.guide_goals) | (distance < 0)
+        away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
+        goal_z = self.project(self.embed(self.normalize(goal)))
+        swap = to_goal[:, None]
+        reward = torch.exp(-torch.where(to_goal, away, distance).square() / (2 * self.config.kernel**2))
+        z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
+        return z, next_z, reward, online.terminated & ~to_goal
+
+    def fit_guide(
+        self, online: Transitions, z: Tensor, next_z: Tensor, reward: Tensor, lost: Tensor
+    ) -> Metrics:
+        next_action = self.policy.perturb(self.policy.mean(online.next_obs, next_z), self.noise(z))
+        batch = replace(online, terminated=lost)
+        return self.guide.fit(batch, z, reward, next_action, self.config.guide_discount, next_z)
+
+    def climb(self, obs: Tensor, reference: Tensor, z: Tensor, share: float) -> Metrics:
+        """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""
+        half = len(obs) if share == 0 else len(obs) // 2
+        latents = torch.cat([reference[:half], z[half:]])
+
+        def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
+            at = action.detach().requires_grad_()
+            pessimism = self.config.policy.pessimism
+            guide = self.guide.value(obs[:half], z[:half], at[:half], pessimism)
+            slope = torch.zeros_like(at)
+            slope[:half] = self.config.guidance_weight * slope_of(guide, at)[:half]
+            metrics = {"guide": guide.mean()}
+            if share > 0:
+                rows = (obs[half:], z[half:], at[half:])
+                task, style = self.measure.value(*rows, pessimism), self.critic.value(*rows, pessimism)
+                slope[half:] = share * self.config.task_weight * slope_of(task, at)[half:]
+                slope[half:] += share * self.config.style_share * slope_of(style, at)[half:]
+                metrics |= {"task": task.mean(), "style": style.mean()}
+            return (slope * action).sum(-1), metrics
+
+        return self.policy.fit(obs, latents, self.noise(latents), objective)
+
+
+def slope_of(value: Tensor, action: Tensor) -> Tensor:
+    """(n, A) gradient of values with respect to the actions, scaled to a root mean square of 1."""
+    (slope,) = torch.autograd.grad(value.sum(), action)
+    used = slope.square().sum() / max(value.numel() * slope.shape[1], 1)
+    return slope / used.sqrt().clamp(min=1e-8)

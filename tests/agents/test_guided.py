@@ -1,0 +1,107 @@
+"""Guided FB-CPR: FB-CPR without guidance, what learns when, the guide's reference, terms on one scale."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from test_agents import SIZES, SPACE, STYLE, TINY, Data
+
+from anima.agents import make_agent
+from anima.agents.guided import slope_of
+from anima.data.batch import Transitions
+
+
+class Tracked(Data):
+    """Transitions of which every other one follows a clip."""
+
+    def draw(self, n: int, *rest: Any) -> Any:
+        drawn = super().draw(n, *rest)
+        if isinstance(drawn, Transitions):
+            assert drawn.z is not None
+            distance = torch.where(torch.arange(n) % 2 == 0, torch.arange(n) / 4.0, -1.0)[:, None]
+            drawn.extra.update(z=drawn.z, next_z=drawn.z.flip(0), distance=distance)
+        return drawn
+
+
+def guided(**changes: Any) -> Any:
+    schedule = {"settle": 2, "alone": 4, "fitting": 2, "ramp": 2}
+    sizes = SIZES | STYLE | {"guide": {"network": TINY}} | schedule
+    return make_agent("guided", SPACE, sizes | changes, seed=3)
+
+
+def test_without_guidance_it_is_fbcpr_exactly() -> None:
+    plain, other = make_agent("fbcpr", SPACE, SIZES | STYLE, seed=3), guided(guidance_weight=0.0)
+    for _ in range(3):
+        for agent in (plain, other):
+            agent.update(*agent.draw(Data()))
+    weights = other.state_dict()
+    assert other.tracking is None
+    for name, tensor in plain.state_dict().items():
+        assert torch.equal(tensor, weights[name]), name
+
+
+def moved(agent: Any, updates: int) -> set[str]:
+    before = {name: tensor.clone() for name, tensor in agent.state_dict().items()}
+    for _ in range(updates):
+        agent.update(*agent.draw(Tracked()))
+    after = agent.state_dict()
+    return {name.split(".")[0] for name, tensor in before.items() if not torch.equal(tensor, after[name])}
+
+
+def test_only_policy_and_guide_learn_while_alone() -> None:
+    agent = guided(settle=0)
+    agent.update(*agent.draw(Tracked()))  # sets B, once
+    assert moved(agent, 3) == {"policy", "guide", "updates"}
+    assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
+
+
+def test_normalizer_and_backward_map_stay_once_settled() -> None:
+    agent = guided(measure={**SIZES["measure"], "backward_rate": 0.0})
+    assert "normalize" in moved(agent, 2)
+    agent.update(*agent.draw(Tracked()))
+    settled = agent.measure.backward_map.state_dict()["net.0.weight"].clone()
+    assert "normalize" not in moved(agent, 6)
+    assert torch.equal(agent.measure.backward_map.state_dict()["net.0.weight"], settled)
+
+
+def test_features_are_centered_and_evened_out() -> None:
+    agent = guided(latent=4)
+    obs = torch.randn(4000, 5) * torch.tensor([1.0, 2, 3, 0.5, 1])
+    agent.measure.even_out(obs, torch.randn(4, 4))
+    features = agent.measure.backward_map.net(obs)
+    assert features.mean(0).abs().max() < 1e-4
+    hidden = torch.linalg.eigvalsh(torch.cov(agent.measure.backward_map.net[:-1](obs).T))[-4:]
+    # An axis of variance v is divided by v^¼, which leaves it v^½.
+    torch.testing.assert_close(
+        torch.linalg.eigvalsh(torch.cov(features.T)), hidden.sqrt(), rtol=1e-2, atol=1e-4
+    )
+
+
+def test_reference_is_the_clip_or_a_goal() -> None:
+    agent = guided(guide_goals=0.0, kernel=2.0)
+    online = Tracked().draw(8, torch.Generator().manual_seed(0))
+    z, next_z, reward, lost = agent.choose_reference(online)
+    follows = online.extra["distance"][:, 0] >= 0
+    assert torch.equal(z[follows], online.extra["z"][follows])
+    assert torch.equal(next_z[follows], online.extra["next_z"][follows])
+    # Row 4 is 4 / 4 = 1 away from its frame: exp(-1² / (2 · 2²)) = exp(-1/8)
+    assert reward[4].item() == pytest.approx(math.exp(-1 / 8))
+    assert torch.equal(z[~follows], next_z[~follows]) and not lost[~follows].any()
+    assert z.norm(dim=-1).numpy() == pytest.approx(np.full(8, 2.0), rel=1e-5)  # √4, as all latents
+
+
+def test_terms_are_on_one_scale() -> None:
+    action = torch.randn(6, 3, requires_grad=True)
+    small = slope_of(1e-4 * action.sin().sum(-1), action)
+    large = slope_of(1e4 * action.sin().sum(-1), action)
+    torch.testing.assert_close(small, large)
+    assert small.square().mean().item() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_following_gives_the_latents_of_a_motion_prompt() -> None:
+    agent = guided()
+    frames = np.random.default_rng(0).normal(size=(9, 5))
+    ahead = np.stack([frames[t : t + 4] for t in range(6)])
+    np.testing.assert_allclose(agent.follow(ahead), agent.prompt_motion(frames)[:6], atol=1e-5)

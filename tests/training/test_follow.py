@@ -1,0 +1,58 @@
+"""Episodes that follow clips: where they begin, what lies ahead, when they are over."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anima.data.expert import Expert
+from anima.domains.domain import make_domain
+from anima.domains.pointmass import Center, PointPhysics
+from anima.recipes.demonstrations import pointmass
+from anima.recipes.recipe import Recipe, build
+from anima.training.follow import Follow
+
+
+@pytest.fixture
+def follow() -> Follow:
+    clips, _ = pointmass(clips=4, frames=10)
+    return Follow(Expert(clips, make_domain("pointmass")), slice(0, 2), 0.75, Center(), worlds=200)
+
+
+def test_a_share_of_the_worlds_begins_at_frames_that_have_a_next_one(follow: Follow) -> None:
+    physics = PointPhysics(200)
+    follow(physics, np.arange(200), [np.random.default_rng(i) for i in range(200)])
+    following = follow.frame >= 0
+    assert following.tolist() == [True] * 150 + [False] * 50
+    np.testing.assert_allclose(physics.qpos[following], follow.clips.clips.qpos[follow.frame[following]])
+    assert not physics.qpos[~following].any()
+    assert set(follow.frame[following] % 10) == set(range(9))
+
+
+def test_frames_ahead_end_with_the_clip(follow: Follow) -> None:
+    obs = follow.clips.obs.numpy()
+    np.testing.assert_array_equal(follow.ahead(np.array([3]), 4)[0], obs[4:8])
+    np.testing.assert_array_equal(follow.ahead(np.array([17]), 3)[0], obs[[18, 19, 19]])
+    assert follow.finished(np.array([8, 9, 18, 19])).tolist() == [False, True, False, True]
+
+
+def test_distance_is_between_poses_only(follow: Follow) -> None:
+    sensed = follow.clips.obs.numpy()[[6]].copy()
+    sensed[0, 0] += 0.3
+    sensed[0, 1] -= 0.4
+    sensed[0, 2:] = 9.0  # velocities do not count
+    assert follow.distance(np.array([5]), sensed)[0] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_transitions_keep_their_reference(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:
+    agent, data, collector = build(tiny("guided"), tmp_path)
+    assert collector is not None
+    collector.start(agent, data, 600, random=False)
+    collector.join()
+    kept = data.replay.draw(400, agent.draws.generator).extra
+    following = kept["distance"][:, 0] >= 0
+    assert 0.5 < following.float().mean() < 1
+    # Contexts of worlds that follow no clip stay from step to step; those of a clip mostly change.
+    changes = (kept["z"] != kept["next_z"]).any(1)
+    assert not changes[~following].any() and changes[following].float().mean() > 0.8
