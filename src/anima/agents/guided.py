@@ -87,10 +87,11 @@ class Guided(FBCPR):
         reference = self.choose_reference(online)
         if int(self.updates) <= self.config.settle:
             self.normalize.learn(online.obs, online.next_obs)
-        online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
+        online = online.map_obs(self.normalize)
         metrics = self.fit_guide(online, *reference)
         z = reference[0]
         if done > 0:
+            expert = expert.map_obs(self.normalize)
             expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
             metrics |= self.fit_style(online, expert, expert_z)
             z = self.relabel(online, expert_z)
