@@ -53,7 +53,7 @@ def moved(agent: Any, updates: int) -> set[str]:
 def test_only_policy_and_guide_learn_while_alone() -> None:
     agent = guided(settle=0)
     agent.update(*agent.draw(Tracked()))  # sets B, once
-    assert moved(agent, 3) == {"policy", "guide", "updates"}
+    assert moved(agent, 3) == {"policy", "guide", "updates", "ring"}
     assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
@@ -90,6 +90,16 @@ def test_reference_is_the_clip_or_a_goal() -> None:
     assert reward[4].item() == pytest.approx(math.exp(-1 / 8))
     assert torch.equal(z[~follows], next_z[~follows]) and not lost[~follows].any()
     assert z.norm(dim=-1).numpy() == pytest.approx(np.full(8, 2.0), rel=1e-5)  # √4, as all latents
+
+
+def test_a_goal_far_away_still_draws() -> None:
+    """A goal is a state of the batch: here the own one, or one 3 away, 1 / (1 + 3²/2²) = 4/13."""
+    agent = guided(kernel=2.0)
+    online = Tracked().draw(2, torch.Generator().manual_seed(0))
+    online.extra["distance"][:] = -1
+    online.next_obs[:, :3] = torch.tensor([[0.0, 0, 0], [0, 3, 0]])
+    rewards = {round(r, 5) for _ in range(20) for r in agent.choose_reference(online)[2].tolist()}
+    assert rewards == {1.0, round(4 / 13, 5)}
 
 
 def test_terms_are_on_one_scale() -> None:

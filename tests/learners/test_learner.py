@@ -1,6 +1,7 @@
 """One gradient step: what moves, what follows slowly, what is saved, and what stops it."""
 
 import warnings
+from functools import partial
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from anima.errors import BadInput
 from anima.learners import learner as learner_module
 from anima.learners.critic import Critic
-from anima.learners.learner import Diverged, Learner, Loss
+from anima.learners.learner import Diverged, Learner, Loss, together
 from anima.networks.two_stream import TwoStream
 
 
@@ -45,6 +46,36 @@ def test_a_network_the_loss_only_goes_through_has_no_gradient() -> None:
     assert line.other.weight.grad is None
     assert line.other.weight.item() == 1.0
     assert line.slow["w"].weight.requires_grad is False
+
+
+def test_a_network_of_rate_0_keeps_its_weights() -> None:
+    line = Line()
+    line.trains(w=0.1, other=0.0)
+    line.fit(torch.ones(1, 1))
+    assert line.w.weight.item() == pytest.approx(1.1)
+    assert line.other.weight.item() == 1.0 and line.other.weight.grad is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_steps_made_together_are_the_steps_made_in_turn(threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        lines, x = [Line(), Line(clip=1.0)], torch.ones(1, 1)
+        lines[1].name = "other"
+        metrics = together(*(partial(line.fit, (1 + k) * x) for k, line in enumerate(lines)))
+    finally:
+        torch.set_num_threads(before)
+    # (w − 3)² x² at w = 1: 4 where x is 1, 16 where it is 2
+    assert {name: value.item() for name, value in metrics.items()} == pytest.approx(
+        {"line/loss": 4.0, "line/x": 1.0, "other/loss": 16.0, "other/x": 2.0}
+    )
+    assert [line.w.weight.item() for line in lines] == pytest.approx([1.1, 1.1])
+
+
+def test_what_diverges_among_steps_made_together_is_told() -> None:
+    with pytest.raises(Diverged):
+        together(partial(Line().fit, torch.ones(1, 1)), partial(Line().fit, torch.full((1, 1), torch.nan)))
 
 
 def test_gradients_are_clipped() -> None:

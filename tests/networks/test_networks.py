@@ -35,6 +35,27 @@ def test_the_papers_models_have_their_size(config: TwoStream.Config, parameters:
     assert sum(p.numel() for network in networks for p in network.parameters()) == parameters
 
 
+def test_without_streams_the_inputs_go_into_one_plain_network() -> None:
+    """The paper's critic without latents, 4 x 1024 on 358 + 69 inputs, twice, and an actor on 358.
+
+    A first layer of (i + 1) h, a norm of 2 h, three layers of (h + 1) h, an output of (h + 1) o.
+    """
+    config = TwoStream.Config(hidden_layers=4, embedding_layers=0)
+    with torch.device("meta"):
+        critic = TwoStream(358, 0, 69, 1, config)
+        actor = Actor(358, 0, 69, replace(config, members=1))
+    h = 1024
+    shared = 2 * h + 3 * (h + 1) * h
+    assert sum(p.numel() for p in critic.parameters()) == 2 * (428 * h + shared + (h + 1))
+    assert sum(p.numel() for p in actor.parameters()) == 359 * h + shared + (h + 1) * 69
+    small = TwoStream(3, 2, 1, 4, TwoStream.Config(hidden=8, hidden_layers=2, embedding_layers=0))
+    initialize(small, torch.Generator().manual_seed(0))
+    obs, context, action = torch.ones(5, 3), torch.zeros(5, 2), torch.full((5, 1), 0.5)
+    out = small(obs, context, action)
+    torch.testing.assert_close(out, small.head(torch.cat([obs, action, context], -1)))
+    assert out.shape == (2, 5, 4)
+
+
 def test_ensemble_members_are_linear_layers() -> None:
     """x = (1, 2); member 0 has columns (1, 0), (0, 1), bias (1, 0); member 1 doubles and adds (0, 5)."""
     layer = EnsembleLinear(2, 2, 2)

@@ -5,6 +5,7 @@ discriminator of states and latents.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from anima.data.batch import Segments, Transitions
 from anima.errors import BadInput
 from anima.learners.critic import Critic
 from anima.learners.discriminator import Discriminator
-from anima.learners.learner import Loss, Metrics
+from anima.learners.learner import Fit, Loss, Metrics, together
 from anima.sim.space import Space
 
 
@@ -60,16 +61,17 @@ class FBCPR(FB):
         self.normalize.learn(online.obs, online.next_obs)
         online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
         expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
-        metrics = self.fit_style(online, expert, expert_z)
+        metrics = self.style_fit(online, expert, expert_z)()
         z = self.relabel(online, expert_z)
-        metrics |= self.fit_values(online, z)
+        metrics |= together(*self.value_fits(online, z))
         return metrics | self.improve(online, z)
 
-    def fit_style(self, online: Transitions, expert: Segments, expert_z: Tensor) -> Metrics:
+    def style_fit(self, online: Transitions, expert: Segments, expert_z: Tensor) -> Fit:
         """The clips' states are those one step before the ones that encode z, as published."""
         blend = self.draws.rand(len(online.obs), 1) if self.config.style.penalty == "wgan" else None
         assert online.z is not None
-        return self.style.fit((expert.obs.flatten(0, 1), expert_z), (online.obs, online.z), blend)
+        real, fake = (expert.obs.flatten(0, 1), expert_z), (online.obs, online.z)
+        return partial(self.style.fit, real, fake, blend)
 
     def relabel(self, online: Transitions, expert_z: Tensor) -> Tensor:
         """(n, d) latents to learn about: the mixture's, or those that steered the body."""
@@ -80,14 +82,15 @@ class FBCPR(FB):
             return own
         return torch.where(self.draws.rand(len(z), 1) <= c.relabel, z, own)
 
-    def fit_values(self, online: Transitions, z: Tensor) -> Metrics:
-        """The task's values, then the style's; each target draws its own action around one mean."""
-        mean = self.policy.mean(online.next_obs, z)
-        next_action = self.policy.perturb(mean, self.noise(z))
-        metrics = self.measure.fit(online, z, next_action, self.config.discount)
-        next_action = self.policy.perturb(mean, self.noise(z))
+    def value_fits(self, online: Transitions, z: Tensor) -> tuple[Fit, Fit]:
+        """The task's values and the style's; each target draws its own action around one mean."""
+        mean, discount = self.policy.mean(online.next_obs, z), self.config.discount
+        for_task, for_style = (self.policy.perturb(mean, self.noise(z)) for _ in range(2))
         reward = self.style.reward(online.obs, z)
-        return metrics | self.critic.fit(online, z, reward, next_action, self.config.discount)
+        return (
+            partial(self.measure.fit, online, z, for_task, discount),
+            partial(self.critic.fit, online, z, reward, for_style, discount),
+        )
 
     def objective(self, obs: Tensor, z: Tensor, action: Tensor) -> Loss:
         """What the actor climbs: the task's value, plus style on the task's own scale."""

@@ -6,6 +6,7 @@ on one scale.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from anima.agents.fbcpr import FBCPR
 from anima.agents.player import to_numpy
 from anima.data.batch import Segments, Transitions
 from anima.learners.critic import Critic
-from anima.learners.learner import Loss, Metrics
+from anima.learners.learner import Fit, Loss, Metrics, together
 from anima.rotation import Array
 from anima.sim.space import Space
 
@@ -34,7 +35,8 @@ class Guided(FBCPR):
         style_share: float = 0.2  # of the style critic there, once it has come in
         tracking_share: float = 0.9  # of the worlds follow clips
         reach: float = 6.0  # distance of poses at which such an episode ends as lost
-        kernel: float = 2.5  # distance d of poses is rewarded by exp(−d² / 2 kernel²)
+        kernel: float = 2.5  # distance d from a frame is rewarded by exp(−d² / 2 kernel²), from a goal by
+        # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         guide_discount: float = 0.96  # γ of the guide
         settle: int = 1_000  # updates after which the normalizer stays, and B is set to random features
@@ -88,14 +90,16 @@ class Guided(FBCPR):
         if int(self.updates) <= self.config.settle:
             self.normalize.learn(online.obs, online.next_obs)
         online = online.map_obs(self.normalize)
-        metrics = self.fit_guide(online, *reference)
-        z = reference[0]
-        if done > 0:
+        guide_fit, z = self.guide_fit(online, *reference), reference[0]
+        if done <= 0:
+            self.ring.add(z)
+            metrics = guide_fit()
+        else:
             expert = expert.map_obs(self.normalize)
             expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
-            metrics |= self.fit_style(online, expert, expert_z)
+            metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
             z = self.relabel(online, expert_z)
-            metrics |= self.fit_values(online, z)
+            metrics |= together(*self.value_fits(online, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % 2 == 0:  # while alone the actor learns half as often (TD3)
             metrics |= self.climb(online.obs, reference[0], z, share)
@@ -114,16 +118,16 @@ class Guided(FBCPR):
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
         goal_z = self.project(self.embed(self.normalize(goal)))
         swap = to_goal[:, None]
-        reward = torch.exp(-torch.where(to_goal, away, distance).square() / (2 * self.config.kernel**2))
+        near_frame = torch.exp(-(distance / self.config.kernel).square() / 2)
+        near_goal = 1 / (1 + (away / self.config.kernel).square())
+        reward = torch.where(to_goal, near_goal, near_frame)
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
         return z, next_z, reward, online.terminated & ~to_goal
 
-    def fit_guide(
-        self, online: Transitions, z: Tensor, next_z: Tensor, reward: Tensor, lost: Tensor
-    ) -> Metrics:
+    def guide_fit(self, online: Transitions, z: Tensor, next_z: Tensor, reward: Tensor, lost: Tensor) -> Fit:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, next_z), self.noise(z))
         batch = replace(online, terminated=lost)
-        return self.guide.fit(batch, z, reward, next_action, self.config.guide_discount, next_z)
+        return partial(self.guide.fit, batch, z, reward, next_action, self.config.guide_discount, next_z)
 
     def climb(self, obs: Tensor, reference: Tensor, z: Tensor, share: float) -> Metrics:
         """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""

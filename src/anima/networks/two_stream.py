@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from anima.errors import BadInput
 from anima.networks.layers import Block, ResidualBlock, first_layer, linear
+from anima.networks.mlp import mlp
 
 
 class TwoStream(nn.Module):
@@ -20,15 +21,22 @@ class TwoStream(nn.Module):
     class Config:
         hidden: int = 1024  # units of a hidden layer; each stream ends with half of it
         hidden_layers: int = 2  # of the head
-        embedding_layers: int = 2  # of each stream, at least 2
+        embedding_layers: int = 2  # of each stream, at least 2; 0: one plain network of all inputs
         residual: bool = False  # blocks of layer norm, linear, Mish that add to their input: the deep model
         members: int = 2  # networks of the ensemble
 
     def __init__(self, obs: int, context: int, action: int, outputs: int, config: Config) -> None:
         super().__init__()
-        if config.embedding_layers < 2 or config.members < 1:
-            raise BadInput(f"{config}: a network needs embedding_layers >= 2 and members >= 1")
-        self.members = config.members
+        plain = config.embedding_layers == 0 and not config.residual
+        if (config.embedding_layers < 2 and not plain) or config.members < 1:
+            raise BadInput(
+                f"{config}: a network needs embedding_layers >= 2, or 0 if not residual, and members >= 1"
+            )
+        self.members, self.plain = config.members, plain
+        if plain:
+            inputs = obs + context + action
+            self.head = mlp(inputs, config.hidden, config.hidden_layers, outputs, config.members)
+            return
         self.context = _embedding(obs + context, config)
         self.state = _embedding(obs + action, config)
         self.head = _head(outputs, config)
@@ -36,8 +44,11 @@ class TwoStream(nn.Module):
     def forward(self, obs: Tensor, context: Tensor, action: Tensor | None = None) -> Tensor:
         """(n, O), (n, d), (n, A) -> (m, n, outputs)"""
         beside = obs if action is None else torch.cat([obs, action], -1)
-        streams = [self.state(beside), self.context(torch.cat([obs, context], -1))]
-        y = self.head(torch.cat(streams, -1))
+        if self.plain:
+            y = self.head(torch.cat([beside, context], -1))
+        else:
+            streams = [self.state(beside), self.context(torch.cat([obs, context], -1))]
+            y = self.head(torch.cat(streams, -1))
         return y if self.members > 1 else y[None]
 
 

@@ -53,16 +53,16 @@ def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
 
 def humanoid() -> Recipe[Any]:
     """Guided FB-CPR on motion capture: a humanoid that two CPU cores can train overnight."""
-    config = narrowed(default_config("guided"), HIDDEN, latent=LATENT, batch=BATCH)
-    network = replace(config.critic.network, hidden_layers=1)
+    config = narrowed(default_config("guided"), HIDDEN, latent=2 * LATENT, batch=BATCH)
+    plain = {"embedding_layers": 0, "hidden_layers": 2}
+    critic = replace(config.critic, network=replace(config.critic.network, **plain), rate=RATE)
     measure = replace(
         config.measure,
-        forward=replace(config.measure.forward, hidden_layers=1),
+        forward=replace(config.measure.forward, **plain),
         forward_rate=RATE,
         backward_rate=0.0,
     )
-    policy = replace(config.policy, network=replace(config.policy.network, hidden_layers=1), rate=RATE)
-    critic = replace(config.critic, network=network, rate=RATE)
+    policy = replace(config.policy, network=replace(config.policy.network, **plain), rate=RATE)
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=critic)
     return Recipe(
         "guided",
@@ -79,7 +79,7 @@ def humanoid() -> Recipe[Any]:
         collector=Collector.Config(worlds=40, clip_share=0.5, threads=1),
         replay=1_000_000,
         tasks="move-ego-0-0 move-ego-0-2 raisearms-h-h sitonground",
-        threads=2,
+        threads=1,
     )
 
 
