@@ -16,6 +16,8 @@ from anima import BadInput, __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("anima.recipes.commands:train", "train an agent as a recipe says, or go on with a run"),
     "prompt": ("anima.prompting.commands:prompt", "let a reward, a goal or a motion steer a trained agent"),
+    "ship": ("anima.recipes.ship:ship", "make a small model that others can use of a run"),
+    "scores": ("anima.recipes.ship:scores", "write what a model scored beside its weights"),
     "convert": (
         "anima.agents.checkpoint:convert",
         "write a trained agent in the published layout, or read one from it",

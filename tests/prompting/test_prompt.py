@@ -1,6 +1,7 @@
 """Prompts end to end: stored states, rewards, goals, motions, files of latents."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,6 @@ def test_states_without_a_source_are_asked_for(run_folder: Path, tmp_path: Path)
 
 def test_files_of_states_in_every_layout(run_folder: Path, tmp_path: Path) -> None:
     states = open_states(run_folder).states(50, np.random.default_rng(0))
-    save_states(tmp_path / "states.npz", states)
     names = ("observation", "qpos", "qvel")
     columns = dict(zip(names, (states.obs, states.qpos, states.qvel), strict=True))
     with h5py.File(tmp_path / "flat.hdf5", "w") as flat, h5py.File(tmp_path / "nested.hdf5", "w") as nested:
@@ -83,10 +83,26 @@ def test_files_of_states_in_every_layout(run_folder: Path, tmp_path: Path) -> No
         for name, column in columns.items():
             flat[f"next_{name}"] = column
             nested[f"next/{name}"] = column
-    for file in ("states.npz", "flat.hdf5", "nested.hdf5"):
+    np.savez(tmp_path / "flat.npz", action=states.action, **{f"next_{k}": x for k, x in columns.items()})
+    for file in ("flat.npz", "flat.hdf5", "nested.hdf5"):
         read = Offline(tmp_path / file).states(10**6, np.random.default_rng(0))
         for name in ("obs", "qpos", "qvel", "action"):
             assert np.array_equal(getattr(read, name), getattr(states, name)), file
+
+
+def test_small_files_of_states_leave_observations_out(run_folder: Path, tmp_path: Path) -> None:
+    states = open_states(run_folder).states(50, np.random.default_rng(0))
+    save_states(tmp_path / "states.npz", states, "pointmass")
+    with np.load(tmp_path / "states.npz") as file:
+        assert set(file) == {"domain", "next_qpos", "next_qvel", "action"}
+    read = Offline(tmp_path / "states.npz").states(10**6, np.random.default_rng(0))
+    for name in ("obs", "qpos", "qvel", "action"):  # half precision: 11 bits, and |x| < 2
+        assert np.allclose(getattr(read, name), getattr(states, name), atol=2**-10), name
+        assert getattr(read, name).dtype == np.float32
+    too_fast = replace(states, qvel=states.qvel + 70_000)
+    with pytest.raises(BadInput, match="half precision cannot"):
+        save_states(tmp_path / "other.npz", too_fast, "pointmass")
+    assert not (tmp_path / "other.npz").exists()
 
 
 def test_bad_files_of_states_are_refused(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ class Agent(nn.Module, ABC):
     Config: type[Any]
     context_steps: int  # while exploring, steps between new contexts; a new episode always brings one
     tracking: Tracking | None = None
+    passing: tuple[str, ...] = ()  # submodules that training soon fills anew, no part of a model
 
     def __init__(self, space: Space, config: Any, seed: int, device: str = "cpu") -> None:
         super().__init__()
@@ -95,8 +96,17 @@ class Agent(nn.Module, ABC):
     def play(self, contexts: Sequence[Array], mean: bool = True) -> Player:
         """A player for as many worlds as contexts; mean=False adds the noise of exploration."""
 
+    @abstractmethod
+    def recall(self, *batches: Any) -> None:
+        """Fill anew from one update's batches what a model leaves out, learning nothing."""
+
     def learners(self) -> Iterator[Learner]:
         return (child for child in self.children() if isinstance(child, Learner))
+
+    def pace(self, share: float) -> None:
+        """Learn at this share of all learning rates from now on."""
+        for learner in self.learners():
+            learner.pace(share)
 
     def ready(self, learner: Learner, compiled: bool) -> None:
         """Give a learner its first weights."""
@@ -136,6 +146,20 @@ class Agent(nn.Module, ABC):
             if path not in state:
                 raise BadInput(f"the saved agent lacks {path!r}: it cannot go on exactly where it stopped")
             draws.generator.set_state(state[path].cpu())
+
+    def essentials(self) -> dict[str, Tensor]:
+        """What makes a model: weights and statistics, without what follows from them or is soon filled."""
+        return {name: x for name, x in self.state_dict().items() if not self._follows(name)}
+
+    def load_essentials(self, essentials: Mapping[str, Tensor]) -> None:
+        """Become a model in any precision: slow copies equal their networks, optimizers begin anew."""
+        rest = {name: x for name, x in self.state_dict().items() if self._follows(name)}
+        load_weights(self, {**rest, **essentials})
+        for learner in self.learners():
+            learner.catch_up()
+
+    def _follows(self, name: str) -> bool:
+        return ".slow." in name or name.split(".")[0] in self.passing
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:

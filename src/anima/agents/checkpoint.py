@@ -1,10 +1,12 @@
 """Agents on disk: a folder with safetensors, JSON and hashes; and loading whatever holds an agent."""
 
 import logging
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 import tyro
 
@@ -15,6 +17,8 @@ from anima.errors import BadInput
 
 log = logging.getLogger(__name__)
 DESCRIPTION, TENSORS = "agent.json", "agent.safetensors"
+STATES = "states.npz"  # a shipped model's, for reward prompts
+MODELS = Path(str(files("anima"))) / "models"  # those that come with the package
 FORMAT = 1  # of these files; a reader refuses those of a later one
 
 
@@ -23,7 +27,7 @@ def load(path_or_name: Path | str, device: str = "cpu") -> Agent:
 
     Files are verified before they are read, and nothing in them is ever executed.
     """
-    path = Path(path_or_name)
+    path = find_model(path_or_name)
     if (path / "checkpoints").is_dir():
         return _read(newest_whole(path), device)
     if (path / DESCRIPTION).exists() or (path / MANIFEST).exists():
@@ -32,14 +36,11 @@ def load(path_or_name: Path | str, device: str = "cpu") -> Agent:
     for folder in (path, path / "model"):
         if (folder / "config.json").exists():
             return published.load_published(folder)
-    shipped = shipped_models()
-    if str(path_or_name) in shipped:
-        return load(shipped[str(path_or_name)], device)
     if path.is_file():
         raise BadInput(f"{path} is a file; give the folder of a run, a checkpoint or a published model")
     if path.is_dir():
         raise BadInput(f"{path} holds no agent: no checkpoints, no {DESCRIPTION}, no config.json")
-    names = ", ".join(shipped) or "none yet"
+    names = ", ".join(shipped_models()) or "none yet"
     raise BadInput(f"there is no folder {path} and no model of that name; shipped models: {names}")
 
 
@@ -59,11 +60,29 @@ def write(agent: Agent, folder: Path) -> None:
     write_arrays(folder / TENSORS, {k: v.detach().cpu().numpy() for k, v in agent.state().items()})
 
 
+def write_model(agent: Agent, folder: Path) -> None:
+    """The same two files made small: essentials alone, networks in half precision, statistics as they are."""
+    networks = dict(agent.named_parameters())
+    arrays = {
+        f"weights/{name}": (x.half() if name in networks else x).detach().cpu().numpy()
+        for name, x in agent.essentials().items()
+    }
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise BadInput(f"{name} holds numbers that half precision cannot: this agent is not shipped")
+    write_json(folder / DESCRIPTION, {"format": FORMAT, "whole": False, **agent.settings()})
+    write_arrays(folder / TENSORS, arrays)
+
+
 def read_state(agent: Agent, folder: Path) -> None:
     """Make an agent of the same kind equal to the one written."""
+    _become(agent.load_state, folder)
+
+
+def _become(load: Callable[[dict[str, torch.Tensor]], None], folder: Path) -> None:
     arrays = read_arrays(folder / TENSORS)
     try:
-        agent.load_state({k: torch.from_numpy(v.copy()) for k, v in arrays.items()})
+        load({k: torch.from_numpy(v.copy()) for k, v in arrays.items()})
     except BadInput as error:
         raise BadInput(f"{folder / TENSORS}: {error}") from None
 
@@ -82,10 +101,15 @@ def newest_whole(run: Path, elsewhere: Path | None = None) -> Path:
     raise BadInput(f"{run} has no whole checkpoint. {'; '.join(damaged)}".strip())
 
 
+def find_model(path_or_name: Path | str) -> Path:
+    """A path that exists as it is; else the folder of the shipped model of that name, if there is one."""
+    path = Path(path_or_name)
+    return path if path.exists() else shipped_models().get(str(path_or_name), path)
+
+
 def shipped_models() -> dict[str, Path]:
     """Models that come with the package, by name."""
-    root = Path(str(files("anima"))) / "models"
-    return {f.name: f for f in sorted(root.iterdir())} if root.is_dir() else {}
+    return {f.parent.name: f.parent for f in sorted(MODELS.glob(f"*/{MANIFEST}"))}
 
 
 def convert(
@@ -123,5 +147,10 @@ def _read(folder: Path, device: str) -> Agent:
         agent = agent_from(described, device=device)
     except KeyError as error:
         raise BadInput(f"{folder / DESCRIPTION} lacks {error}") from None
-    read_state(agent, folder)
+    if described.get("whole", True):
+        read_state(agent, folder)
+    else:
+        _become(
+            lambda x: agent.load_essentials({k.removeprefix("weights/"): v for k, v in x.items()}), folder
+        )
     return agent

@@ -51,6 +51,9 @@ class FB(LatentAgent):
         metrics = self.measure.fit(online, z, next_action, self.config.discount)
         return metrics | self.improve(online, z)
 
+    def recall(self, online: Transitions) -> None:
+        self.mixture(self.normalize(online.next_obs))
+
     def improve(self, online: Transitions, z: Tensor) -> Metrics:
         """Fit the policy."""
         return self.policy.fit(online.obs, z, self.noise(z), self.objective)

@@ -66,6 +66,11 @@ class FBCPR(FB):
         metrics |= together(*self.value_fits(online, z))
         return metrics | self.improve(online, z)
 
+    def recall(self, online: Transitions, expert: Segments) -> None:  # type: ignore[override]
+        clip_z = self.encode(self.normalize(expert.next_obs)).repeat_interleave(expert.obs.shape[1], 0)
+        shares = self.config.goal_share, self.config.expert_share
+        self.mixture_with_clips(self.normalize(online.next_obs), clip_z, *shares)
+
     def style_fit(self, online: Transitions, expert: Segments, expert_z: Tensor) -> Fit:
         """The clips' states are those one step before the ones that encode z, as published."""
         blend = self.draws.rand(len(online.obs), 1) if self.config.style.penalty == "wgan" else None

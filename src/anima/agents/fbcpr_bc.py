@@ -35,6 +35,16 @@ class FBCPRBC(FB):
         expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
         return data.replay.draw(c.batch, generator), expert
 
+    def recall(self, online: Transitions, expert: Segments) -> None:  # type: ignore[override]
+        self.mixture_with(online.map_obs(self.normalize), expert.map_obs(self.normalize))
+
+    def mixture_with(self, online: Transitions, expert: Segments) -> Tensor:
+        """(n, d) latents to learn about, those of clips among them."""
+        clip_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
+        return self.mixture_with_clips(
+            online.next_obs, clip_z, self.config.goal_share, self.config.expert_share
+        )
+
     def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
         if expert.action is None:
             raise BadInput(
@@ -44,8 +54,7 @@ class FBCPRBC(FB):
         clip_action = expert.action.flatten(0, 1)
         online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
         clip_obs = expert.obs.flatten(0, 1)
-        clip_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
-        z = self.mixture_with_clips(online.next_obs, clip_z, self.config.goal_share, self.config.expert_share)
+        z = self.mixture_with(online, expert)
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, z), self.noise(z))
         metrics = self.measure.fit(online, z, next_action, self.config.discount)
 

@@ -4,6 +4,7 @@ Reads `.npz` (never unpickled) and HDF5 in the layout of the published sample bu
 nested (`next/qpos`).
 """
 
+import io
 import zipfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +16,13 @@ import numpy as np
 import torch
 
 from anima.data.batch import Transitions
-from anima.data.files import digest
+from anima.data.files import digest, write_durably
 from anima.data.replay import States
+from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.rotation import Array
 
-REACHED = ("next_observation", "next_qpos", "next_qvel", "action")
+REACHED = ("next_qpos", "next_qvel", "action")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Offline:
             nested = name.replace("next_", "next/", 1)
             key = next((k for k in (nested, name) if k in file), None)
             if key is None:
-                raise BadInput(f"{self.path} has no {name!r}; a file of states needs {', '.join(REACHED)}")
+                needed = ", ".join((*REACHED, "next_observation"))
+                raise BadInput(f"{self.path} has no {name!r}; a file of states needs {needed}")
             try:
                 return np.asarray(file[key][()])
             except (OSError, ValueError) as error:  # an array of pickled objects, or a damaged file
@@ -48,12 +51,20 @@ class Offline:
 
     def states(self, n: int, rng: np.random.Generator) -> States:
         """n states reached, uniformly with replacement; all there are, if they are no more than n."""
+        with _reading(self.path) as file:
+            small = "domain" in file  # as `save_states` writes it
+        obs = None if small else self.column("next_observation")
         columns = [self.column(name) for name in REACHED]
-        if len({len(c) for c in columns}) != 1:
-            raise BadInput(f"{self.path}: columns differ in length: {[len(c) for c in columns]}")
-        total = len(columns[0])
+        lengths = [len(column) for column in columns + ([] if obs is None else [obs])]
+        if len(set(lengths)) != 1:
+            raise BadInput(f"{self.path}: columns differ in length: {lengths}")
+        total = lengths[0]
         rows = np.arange(total) if total <= n else rng.integers(total, size=n)
-        return States(*(c[rows] for c in columns))
+        qpos, qvel, action = (column[rows].astype(np.float32) for column in columns)
+        if obs is None:
+            domain = make_domain(str(self.column("domain")))
+            return States(domain.observe(domain.state(qpos, qvel)).astype(np.float32), qpos, qvel, action)
+        return States(obs[rows], qpos, qvel, action)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """A file does not change; only which one it was is worth keeping."""
@@ -80,15 +91,15 @@ class Offline:
         return obs, action, next_obs, terminated
 
 
-def save_states(path: Path, states: States) -> None:
-    """A file of states that `Offline` reads."""
-    np.savez(
-        path,
-        next_observation=states.obs,
-        next_qpos=states.qpos,
-        next_qvel=states.qvel,
-        action=states.action,
-    )
+def save_states(path: Path, states: States, domain: str) -> None:
+    """A small file of states that `Offline` reads: half precision, observations left to be computed again."""
+    columns = dict(zip(REACHED, (states.qpos, states.qvel, states.action), strict=True))
+    if not all((np.abs(column) <= np.finfo(np.float16).max).all() for column in columns.values()):
+        raise BadInput(f"some state holds numbers that half precision cannot: {path} is not written")
+    halves = {name: np.asarray(column, np.float16) for name, column in columns.items()}
+    content = io.BytesIO()
+    np.savez_compressed(content, domain=np.array(domain), **halves)  # type: ignore[arg-type]
+    write_durably(path, content.getvalue())
 
 
 def _reading(path: Path) -> "h5py.File | np.lib.npyio.NpzFile":

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
-from anima.agents.checkpoint import load, shipped_models
+from anima.agents.checkpoint import find_model, load, shipped_models
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, make_goal
@@ -29,8 +29,8 @@ from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
 from anima.motion.clip import Clip
 from anima.motion.library import Library
-from anima.prompting.prompt import Prompter
-from anima.prompting.relabel import open_states
+from anima.prompting.prompt import Prompter, model_hash
+from anima.prompting.relabel import keeps_states, open_states
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
@@ -92,8 +92,14 @@ def evaluate(
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
     begin = starts or world.test_start
-    settings = {"protocol": protocol, **vars(PROTOCOLS[protocol]), "starts": begin, "seed": seed}
+    settings: dict[str, Any] = {
+        "protocol": protocol,
+        **vars(PROTOCOLS[protocol]),
+        "starts": begin,
+        "seed": seed,
+    }
     subject = find_subject(player, world, seed, PROTOCOLS[protocol].inference_states)
+    settings["weights"] = model_hash(subject.agent) if isinstance(subject, Prompter) else None
     trials = Trials(
         find_start(begin, world, library), PROTOCOLS[protocol].episodes, world.limit, seed, envs, threads
     )
@@ -137,10 +143,10 @@ def find_subject(name: str, world: Domain, seed: int, samples: int) -> Subject:
         return Random(world.space.action, seed)
     if name == "hold":
         return Hold(world.hold)
-    if not Path(name).is_dir() and name not in shipped_models():
+    if not find_model(name).is_dir():
         models = ", ".join(["random", "hold", *shipped_models()])
         raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
-    source = open_states(Path(name)) if (Path(name) / "checkpoints").is_dir() else None
+    source = open_states(name) if keeps_states(name) else None
     return Prompter(load(name), source, samples, seed)  # type: ignore[arg-type]
 
 

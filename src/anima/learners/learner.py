@@ -59,7 +59,8 @@ class Learner(nn.Module):
         super().__init__()
         self.name = name
         self.slow = nn.ModuleDict()
-        self._trained: list[str] = []
+        self._rates: dict[str, float] = {}
+        self._weight_decay = 0.0
         self._tau = 0.0
         self._clip = 0.0
         self._steps = 0
@@ -70,15 +71,25 @@ class Learner(nn.Module):
 
         A network whose rate is 0 keeps its first weights.
         """
-        self._trained, self._clip = list(rates), clip
+        self._rates, self._weight_decay, self._clip = rates, weight_decay, clip
         for name in (name for name, rate in rates.items() if rate == 0):
             self.get_submodule(name).requires_grad_(False)
+
+    @functools.cached_property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Made when first asked for: torch imports its compiler for it, seconds that acting can spare."""
         groups = [
             {"params": list(self.get_submodule(name).parameters()), "lr": rate}
-            for name, rate in rates.items()
+            for name, rate in self._rates.items()
             if rate > 0
         ]
-        self.optimizer = torch.optim.Adam(groups, weight_decay=weight_decay, fused=True)
+        return torch.optim.Adam(groups, weight_decay=self._weight_decay, fused=True)
+
+    def pace(self, share: float) -> None:
+        """Learn at this share of the learning rates from now on."""
+        rates = [rate for rate in self._rates.values() if rate > 0]
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = share * rate
 
     def tracks(self, *names: str, tau: float) -> None:
         """Keep `slow[name]`, a copy that moves the share `tau` of the way to its network after each step."""
@@ -88,8 +99,12 @@ class Learner(nn.Module):
 
     def start(self, generator: torch.Generator) -> None:
         """Draw the first weights; slow copies begin equal to their networks."""
-        for name in self._trained:
+        for name in self._rates:
             initialize(self.get_submodule(name), generator)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Make the slow copies equal to their networks."""
         for name, copied in self.slow.items():
             copied.load_state_dict(self.get_submodule(name).state_dict())
 
@@ -155,7 +170,7 @@ class Learner(nn.Module):
     def _named_trained(self) -> list[tuple[str, nn.Parameter]]:
         return [
             (f"{network}.{name}", parameter)
-            for network in self._trained
+            for network in self._rates
             for name, parameter in self.get_submodule(network).named_parameters()
         ]
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from anima.rotation import Array
 
 FORMAT = "anima motions 1"
 VERSION = version("anima")
+DOMAINS = Path(str(files("anima"))) / "domains"  # where motions lie that come with one
 SPLITS = ("train", "test")
 KEYS = ("qpos", "qvel", "action")
 EMD_RANGE = (0.5, 5.0)  # clipped to this before binning
@@ -220,6 +222,12 @@ def write_library(
     with beside.open("rb") as whole:
         os.fsync(whole.fileno())
     beside.replace(path)
+
+
+def embedded_library(domain: str) -> Path | None:
+    """The motions that come with a domain: recorded from the shipped model, for want of any others."""
+    path = DOMAINS / domain / "motions.h5"
+    return path if path.is_file() else None
 
 
 def read_content(path: Path) -> dict[str, Any]:

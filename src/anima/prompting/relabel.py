@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from anima.agents.checkpoint import newest_whole
-from anima.data.files import read_json
+from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.data.files import read_json, verify
 from anima.data.offline import Offline
 from anima.data.replay import States
 from anima.data.stored import Stored
@@ -29,17 +29,26 @@ def relabel(task: Task, states: States) -> Array:
     return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
 
 
-def open_states(path: Path | str) -> Source:
-    """States of a run (its newest whole checkpoint) or of a file (.npz, or HDF5 as published)."""
-    path = Path(path)
+def open_states(path_or_name: Path | str) -> Source:
+    """States of a run (its newest whole checkpoint), a shipped model, or a file (.npz, HDF5 as published)."""
+    path = find_model(path_or_name)
     if not path.is_dir():
         return Offline(path)
-    if not (path / "checkpoints").is_dir():
+    if not keeps_states(path):
         raise BadInput(f"{path} keeps no stored states for a reward prompt; name a file of them (--states)")
+    if (path / STATES).exists():
+        verify(path)
+        return Offline(path / STATES)
     saved = read_json(newest_whole(path) / "state.json")["replay"]
     if "file" in saved:  # trained offline: the dataset's states
         return Offline(Path(saved["file"]))
     return Stored(path / "replay", saved)
+
+
+def keeps_states(path_or_name: Path | str) -> bool:
+    """Whether a model comes with states for reward prompts."""
+    path = find_model(path_or_name)
+    return (path / "checkpoints").is_dir() or (path / STATES).exists()
 
 
 def data_hash(states: States) -> str:

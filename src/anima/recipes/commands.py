@@ -1,16 +1,17 @@
 """`anima train`: a recipe, changed by flags, becomes a run; or a run goes on."""
 
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import strftime
 from typing import Annotated, Any, Union
 
 import tyro
 
+from anima.agents.checkpoint import load
 from anima.errors import BadInput
 from anima.recipes import RECIPES
-from anima.recipes.recipe import Recipe, build, evaluations, from_json
+from anima.recipes.recipe import Recipe, begin_from, build, evaluations, from_json, weights_of
 from anima.training.loop import train as run_loop
 from anima.training.run import Run
 
@@ -35,7 +36,8 @@ def train(
     """Train an agent as a recipe says, or go on with a run.
 
     run: folder of the new run (default: runs/AGENT-TIME). resume: a run to go on with, exactly where its last
-    checkpoint stopped. force: resume even with another number of threads or another compile mode.
+    checkpoint stopped. force: resume even with another number of threads or another compile mode. A recipe's
+    --from MODEL begins with the weights of a model.
     """
     if (recipe is None) == (resume is None):
         raise BadInput(f"name a recipe ({', '.join(RECIPES)}), or --resume RUN")
@@ -45,21 +47,26 @@ def train(
     else:
         assert recipe is not None
         chosen = recipe
+        if chosen.origin:
+            chosen = replace(chosen, origin_hash=weights_of(load(chosen.origin)))
         current = Run.create(
             run or Path("runs") / f"{chosen.agent}-{strftime('%Y%m%d-%H%M%S')}", asdict(chosen)
         )
     try:
         agent, data, collector = build(chosen, current.folder)
+        saved = any(current.folder.glob("checkpoints/step-*"))
+        for difference in begin_from(agent, chosen) if chosen.origin and not saved else ():
+            print(f"note: {difference}")
     except BadInput:
         if resume is None:  # nothing to go on with: leave no folder that looks like a run
             shutil.rmtree(current.folder)
         raise
-    if any(current.folder.glob("checkpoints/step-*")):
+    if saved:
         current.load(agent, data.replay, data.clips, collector, force)
     print(f"{chosen.agent} on {chosen.domain}, step {current.step}, run {current.folder}")
     try:
         asked = evaluations(chosen, data, collector)
-        run_loop(agent, data, chosen.schedule, current, collector, asked)
+        run_loop(agent, data, chosen.schedule, current, collector, asked, loaded=bool(chosen.origin))
     except KeyboardInterrupt:
         print(f"saved at step {current.step}; `anima train --resume {current.folder}` goes on")
         raise

@@ -8,6 +8,7 @@ import torch
 import tyro
 
 from anima.agents import Agent, default_config, make_agent
+from anima.agents.checkpoint import load
 from anima.agents.config import from_dict
 from anima.data.expert import Expert
 from anima.data.offline import Offline
@@ -15,7 +16,8 @@ from anima.data.replay import Replay, Widths
 from anima.domains.domain import Domain, make_domain
 from anima.errors import BadInput
 from anima.evaluation.trials import Trials
-from anima.motion.library import Library
+from anima.motion.library import Library, embedded_library
+from anima.prompting.prompt import model_hash
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.training.collect import Collector
 from anima.training.loop import Data, Evaluation, Schedule
@@ -37,7 +39,7 @@ class Recipe(Generic[C]):
     agent: Annotated[str, tyro.conf.Suppress]
     config: C
     domain: str = "humanoid"  # the world to live in
-    library: str = ""  # file of motion clips; none for agents that learn without
+    library: str = ""  # file of motion clips; left out, those that come with the domain, if clips are needed
     dataset: str = ""  # file of transitions to learn from instead of acting (offline)
     schedule: Schedule = field(default_factory=Schedule)
     collector: Collector.Config = field(default_factory=Collector.Config)
@@ -47,6 +49,8 @@ class Recipe(Generic[C]):
     prioritize: bool = True  # draw clips more often that are tracked badly
     seed: int = 0  # of everything random
     threads: int = 0  # of torch; 0 for as many as there are cores
+    origin: Annotated[str, tyro.conf.arg(name="from")] = ""  # model, run or checkpoint to go on from
+    origin_hash: Annotated[str, tyro.conf.Suppress] = ""  # SHA-256 of its weights, set when a run begins
 
 
 def from_json(values: Any) -> Recipe[Any]:
@@ -64,7 +68,7 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     check(recipe)
     domain = make_domain(recipe.domain)
     agent = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
-    expert = open_clips(recipe.library, domain)
+    expert = open_clips(recipe, domain)
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
     rows = folder / "rows" if recipe.on_disk else None
@@ -77,15 +81,45 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     return agent, Data(replay, expert), collector
 
 
+def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
+    """Give a new agent the weights of the recipe's origin; returns in which settings the two differ."""
+    origin = load(recipe.origin)
+    if recipe.origin_hash != weights_of(origin):
+        raise BadInput(f"{recipe.origin} is not what this run began from: its weights have changed")
+    theirs, ours = flat(origin.settings()), flat(agent.settings())
+    differ = [
+        f"{key} is {theirs.get(key)} there and {ours.get(key)} here"
+        for key in ours | theirs
+        if theirs.get(key) != ours.get(key)
+    ]
+    try:
+        agent.load_essentials(origin.essentials())
+    except BadInput as error:
+        raise BadInput(f"--from {recipe.origin} does not fit ({error}): {'; '.join(differ)}") from None
+    return differ
+
+
+def weights_of(model: Agent) -> str:
+    """SHA-256"""
+    return model_hash(model)  # type: ignore[arg-type]
+
+
+def flat(values: Any, at: str = "") -> dict[str, Any]:
+    """Nested values by their paths, such as config.policy.rate."""
+    if not isinstance(values, dict):
+        return {at: values}
+    return {k: v for key, value in values.items() for k, v in flat(value, f"{at}.{key}".strip(".")).items()}
+
+
 def check(recipe: Recipe[Any]) -> None:
     """An error that names the first setting that fits no other."""
     schedule, worlds = recipe.schedule, recipe.collector.worlds
     for name, value in asdict(schedule).items():
-        if value < (0 if name in ("phase_updates", "seed_steps") else 1):
+        if value < (0 if name in ("phase_updates", "seed_steps", "ramp") else 1):
             raise BadInput(f"schedule.{name} is {value}; give a positive number")
     if schedule.phase_steps % worlds:
         raise BadInput(f"schedule.phase_steps {schedule.phase_steps} is no multiple of {worlds} worlds")
-    if not recipe.dataset and schedule.seed_steps == 0:
+    if not recipe.dataset and not recipe.origin and schedule.seed_steps == 0:
         raise BadInput("schedule.seed_steps is 0; the first update needs some steps to learn from")
 
 
@@ -102,17 +136,26 @@ def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) ->
     return asked
 
 
-def open_clips(library: str, domain: Domain) -> Expert | None:
+def open_clips(recipe: Recipe[Any], domain: Domain) -> Expert | None:
     """A library's clips, or demonstrations, which have actions too."""
-    if not library:
-        return None
-    if library in DEMONSTRATIONS:
-        clips, actions = DEMONSTRATIONS[library]()
+    if recipe.library in DEMONSTRATIONS:
+        clips, actions = DEMONSTRATIONS[recipe.library]()
         return Expert(clips, domain, actions)
-    opened = Library.open(Path(library), split=SPLIT)
+    library = find_library(recipe)
+    if library is None:
+        return None
+    opened = Library.open(library, split=SPLIT)
     if opened.domain != domain.name:
         raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
     return Expert(opened, domain, opened.action)
+
+
+def find_library(recipe: Recipe[Any]) -> Path | None:
+    """The library named; else the one that comes with the domain, where an agent or a start needs clips."""
+    if recipe.library:
+        return Path(recipe.library)
+    needed = recipe.collector.clip_share > 0 or hasattr(recipe.config, "expert_share")
+    return embedded_library(recipe.domain) if needed else None
 
 
 def widths(domain: Domain, context: int) -> Widths:

@@ -27,6 +27,8 @@ class Schedule:
     log_every: int = 10_000  # steps
     evaluate_every: int = 1_000_000  # steps; also how often clips get new priorities
     save_every: int = 1_000_000  # steps
+    refill_steps: int = 100_000  # with --from, instead of seed_steps: steps that the loaded policy takes
+    ramp: int = 1_000  # with --from: updates over which all learning rates rise from 0
 
 
 class Source(Protocol):
@@ -58,19 +60,26 @@ def train(
     run: Run,
     collector: Collector | None = None,
     evaluations: Sequence[Evaluation] = (),
+    loaded: bool = False,
 ) -> None:
     """Collect, update, evaluate, save: until `schedule.total`, from where `run` last stopped.
 
     Within a phase the collector acts with the weights, and the agent learns from the replay, of the phase's
-    start; so it does not matter whether the two overlap.
+    start; so it does not matter whether the two overlap. An agent `loaded` from a model first fills the
+    replay itself, where a new one acts at random, and begins to learn gently.
     """
+    seed_steps, ramp = (schedule.refill_steps, schedule.ramp) if loaded else (schedule.seed_steps, 0)
     report = Report(run.folder, run.step, schedule.total)
     with report, interruptible() as interrupted:
         while run.step < schedule.total:
-            seeding = run.step < schedule.seed_steps
+            seeding = run.step < seed_steps
             if collector is not None:
-                collector.start(agent, data, schedule.phase_steps, seeding)
-            metrics = {} if seeding else learn(agent, data, schedule.phase_updates, run)
+                collector.start(agent, data, schedule.phase_steps, random=seeding and not loaded)
+            metrics: Metrics = {}
+            if not seeding:
+                metrics = learn(agent, data, schedule.phase_updates, run, ramp)
+            elif loaded and run.step > 0:
+                agent.recall(*agent.draw(data))
             if collector is not None:
                 collector.join()
             run.step += schedule.phase_steps
@@ -90,10 +99,15 @@ def train(
                 raise KeyboardInterrupt
 
 
-def learn(agent: Agent, data: Data, updates: int, run: Run) -> Metrics:
-    """Updates in a row; the metrics of the last. A loss that is no number ends training, its batch kept."""
+def learn(agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0) -> Metrics:
+    """Updates in a row; the metrics of the last. A loss that is no number ends training, its batch kept.
+
+    Over a run's first `ramp` updates learning rates rise from 0 to what they are.
+    """
     metrics: Metrics = {}
     for _ in range(updates):
+        if ramp and run.updates <= ramp:
+            agent.pace(run.updates / ramp)
         batches = agent.draw(data)
         try:
             metrics = agent.update(*batches)

@@ -1,0 +1,145 @@
+"""`anima ship` and `anima scores`: a run becomes a small folder that others can use, and what it scored."""
+
+import os
+import shutil
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from tyro.conf import Positional
+
+from anima.agents import checkpoint
+from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.data.files import read_json, seal, sync_folder, verify, write_json
+from anima.data.offline import save_states
+from anima.errors import BadInput
+from anima.evaluation.report import summary_rows
+from anima.evaluation.results import read_folder
+from anima.evaluation.trials import Result
+from anima.motion.library import Library
+from anima.prompting.prompt import domain_of, model_hash
+from anima.prompting.relabel import open_states
+from anima.recipes.demonstrations import DEMONSTRATIONS
+from anima.recipes.recipe import SPLIT, Recipe, find_library, from_json
+from anima.training.log import read_rows
+from anima.training.run import RECIPE
+
+PROVENANCE, SCORES = "provenance.json", "scores.json"
+
+
+def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000, seed: int = 0) -> None:
+    """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
+
+    Args:
+        run: the run; its library should still be where it was, to be described.
+        folder: a new folder; its name is the model's.
+        states: how many states to keep, drawn uniformly from the run's replay.
+        seed: of that draw.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is not empty; give a new folder")
+    if not (run / RECIPE).exists():
+        raise BadInput(f"{run} holds no run (it has no {RECIPE})")
+    agent: Any = checkpoint.load(run)
+    drawn = open_states(run).states(states, np.random.default_rng(seed))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        beside.mkdir()
+        checkpoint.write_model(agent, beside)
+        save_states(beside / STATES, drawn, domain_of(agent).name)
+        seal(beside)
+        weights = model_hash(checkpoint.load(beside))  # type: ignore[arg-type]
+        write_json(beside / PROVENANCE, {"weights": weights, **provenance(run), "states": len(drawn)})
+        seal(beside)
+        beside.rename(folder)
+        sync_folder(folder.parent)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    sizes = ", ".join(f"{f.name} {f.stat().st_size / 1e6:.2f} MB" for f in sorted(folder.iterdir()))
+    print(f"{agent.name} of {run} shipped as {folder}: {sizes}; weights {weights[:16]}")
+
+
+def scores(model: Positional[str], results: Positional[Path], /) -> None:
+    """Write what a model scored beside its weights, from an evaluation of exactly these weights.
+
+    Args:
+        model: a folder that `anima ship` made, or a shipped model's name.
+        results: a folder that `anima evaluate` made of it.
+    """
+    folder = find_model(model)
+    verify(folder)
+    found = read_folder(results)
+    weights = model_hash(checkpoint.load(folder))  # type: ignore[arg-type]
+    if any(result.provenance.get("weights") != weights for result in found):
+        raise BadInput(
+            f"{results} was measured on other weights than those of {model}: `anima evaluate {model}` anew"
+        )
+    told = {"weights": weights, **summary(found)}
+    write_json(folder / SCORES, told)
+    seal(folder)
+    for suite, values in told["suites"].items():
+        print(f"{suite}: " + ", ".join(f"{key} {value:.4g}" for key, value in values.items()))
+
+
+def summary(results: list[Result]) -> dict[str, Any]:
+    """Means of each suite, over how many items and episodes, and how these were measured."""
+    first = results[0].provenance
+    suites: dict[str, dict[str, float]] = {}
+    for row in summary_rows([results]):
+        if row.name == "mean":
+            mine = [result for result in results if result.suite == row.suite]
+            episodes = sum(len(next(iter(result.scores.values()))) for result in mine)
+            suites[row.suite] = {**row.values, "items": len(mine), "episodes": episodes}
+    how = ("protocol", "starts", "seed", "inference_states", "files", "anima", "mujoco")
+    return {"suites": suites, "measured": {key: first[key] for key in how if key in first}}
+
+
+def provenance(run: Path) -> dict[str, Any]:
+    """How a run's newest checkpoint came about; folders of this machine are not named."""
+    told = read_json(run / RECIPE)
+    recipe = from_json(told["recipe"])
+    state = read_json(newest_whole(run) / "state.json")
+    files = {key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin")}
+    return {
+        "recipe": {**told["recipe"], **files},
+        "seed": recipe.seed,
+        "steps": state["step"],
+        "updates": state["updates"],
+        "training_hours": round(seconds(run, state["step"]) / 3600, 2),
+        "data": describe_data(recipe, state["clips"]),
+        "cores": os.cpu_count(),
+        "shipped": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "versions": {"trained": told["versions"], "anima": version("anima"), "mujoco": mujoco.__version__},
+    }
+
+
+def describe_data(recipe: Recipe[Any], clips: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Which clips were learned from; None where there were none."""
+    if clips is None:
+        return None
+    told: dict[str, Any] = {"library": clips["hash"]}
+    if recipe.library in DEMONSTRATIONS:
+        return {**told, "source": recipe.library}
+    path = find_library(recipe)
+    if path is None or not path.is_file():
+        return told
+    opened = Library.open(path, SPLIT)
+    kinds = sorted({str(entry.provenance.get("skeleton", "")) for entry in opened.entries} - {""})
+    files = [entry.provenance.get("file", entry.name) for entry in opened.entries]
+    facts = {"clips": len(opened), "seconds": round(opened.seconds, 1), "skeletons": kinds, "files": files}
+    return {**told, **facts}
+
+
+def seconds(run: Path, step: int) -> float:
+    """How long training took, by the speeds in its log; pauses between resumes do not count."""
+    total, before = 0.0, 0
+    for row in read_rows(run / "log.jsonl"):
+        if "speed/steps" in row and before < row["step"] <= step:
+            total += (row["step"] - before) / row["speed/steps"]
+            before = row["step"]
+    return total
