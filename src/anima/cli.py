@@ -49,8 +49,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "fetch public motion capture and make a library of it",
     ),
     "motions label": (
-        "anima.evaluation.label:label",
+        "anima.evaluation.record:label",
         "record how a model tracks a library, with its actions",
+    ),
+    "motions record": (
+        "anima.evaluation.record:record",
+        "make a small library of the clips that a model tracks well, as it does them",
     ),
     "motions skeletons": ("anima.motion.commands:skeletons", "list the skeletons that are known"),
 }

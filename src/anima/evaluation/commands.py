@@ -28,7 +28,7 @@ from anima.evaluation.reward import evaluate_rewards
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
 from anima.motion.clip import Clip
-from anima.motion.library import Library
+from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, model_hash
 from anima.prompting.relabel import keeps_states, open_states
 from anima.sim.env import Start
@@ -71,7 +71,8 @@ def evaluate(
         out: folder for results.jsonl, report.md, results.csv and plots.
         suite: what to measure.
         domain: the world to play in.
-        library: motion library: clips to track, goals if no file of them is given, frames for mixed starts.
+        library: motion library: clips to track, goals if no file of them is given, frames for mixed starts;
+            left out, the motions that come with the domain.
         goals: goal file; without one, goals are the middle frames of the library's test clips.
         protocol: paper: 100 episodes a task or goal; quick: 10.
         starts: where episodes begin: a start of the domain (humanoid: fall, as published), or mixed: half of
@@ -82,13 +83,13 @@ def evaluate(
         envs: worlds side by side, at most.
     """
     world = make_domain(domain)
-    if library is None and (
-        suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals)
-    ):
-        raise BadInput(
-            f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''} needs motions: give --library "
-            "FILE (`anima motions import` makes one), or choose --suite reward"
-        )
+    if suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals):
+        library = library or embedded_library(domain)
+        if library is None:
+            what = f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''}"
+            raise BadInput(
+                f"{what} needs motions: --library FILE (`anima motions import`), or choose --suite reward"
+            )
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
     begin = starts or world.test_start

@@ -50,7 +50,7 @@ def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSI
     if positions is None:
         return metrics
     x = np.asarray(poses, float)[:, positions], np.asarray(target, float)[:, positions]
-    apart = np.linalg.norm((x[0] - x[1]).reshape(len(d), -1, 3), axis=-1)  # (T, bodies) meters
+    apart = bodies_apart(*x)
     return metrics | {
         "mpjpe_g": 1000 * float(np.linalg.norm(x[0] - x[1], axis=-1).mean()),
         "vel_dist": 1000 * _mean_difference(x, 1),
@@ -58,6 +58,11 @@ def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSI
         "success_phc_linf": float((apart <= BODY_NEAR).all()),
         "success_phc_mean": float((apart.mean(axis=-1) <= BODY_NEAR).all()),
     }
+
+
+def bodies_apart(one: Array, other: Array) -> Array:
+    """(T, bodies) meters between the bodies of two sequences of positions (T, 3 bodies)."""
+    return np.linalg.norm((one - other).reshape(len(one), -1, 3), axis=-1)
 
 
 def pose_distance(one: Array, other: Array) -> Array:

@@ -21,6 +21,7 @@ import h5py
 import numpy as np
 
 from anima.errors import BadInput
+from anima.motion import compact
 from anima.motion.clip import MIRRORED, Clip, mirror
 from anima.rotation import Array
 
@@ -183,8 +184,12 @@ def write_library(
     domain: str,
     rate: float,
     rejected: Iterable[Mapping[str, str]] = (),
+    small: bool = False,
 ) -> None:
-    """Write a library beside `path`, then put it there; `load` gives an entry's qpos, qvel (and actions)."""
+    """Write a library beside `path`, then put it there; `load` gives an entry's qpos, qvel (and actions).
+
+    `small` rounds and compresses positions, and leaves velocities to be computed (see `motion/compact.py`).
+    """
     if not entries:
         raise BadInput(f"no clip was accepted, so {path} is not written")
     counts = Counter(entry.name for entry in entries)
@@ -204,17 +209,25 @@ def write_library(
         "rejected": list(rejected),
     }
     content["clips"] = [asdict(entry) for entry in entries]
+    packed: list[Array] = []
     with h5py.File(beside, "w") as file:
         for entry in entries:
-            for key, frames in zip(KEYS, load(entry), strict=False):
+            columns = load(entry)
+            if small:
+                packed.append(columns[0])
+                columns = compact.rounded(columns[0], domain, rate)
+            for key, frames in zip(KEYS, columns, strict=False):
                 frames = np.ascontiguousarray(frames, np.float32)
-                if key not in file:
-                    file.create_dataset(key, (total, frames.shape[1]), np.float32)
                 if len(frames) != entry.frames or not np.isfinite(frames).all():
                     raise BadInput(f"clip {entry.name}: {key} is not {entry.frames} frames of finite numbers")
-                file[key][start : start + entry.frames] = frames
+                if not small:
+                    if key not in file:
+                        file.create_dataset(key, (total, frames.shape[1]), np.float32)
+                    file[key][start : start + entry.frames] = frames
                 digest.update(frames.tobytes())
             start += entry.frames
+        if small:
+            compact.write(file, packed)
         digest.update(json.dumps(content["clips"], sort_keys=True).encode())
         content["hash"] = digest.hexdigest()
         file.create_dataset("content", data=np.frombuffer(json.dumps(content).encode(), np.uint8))
@@ -245,10 +258,14 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Entry], dict[str, Array]]:
             content = json.loads(file["content"][:].tobytes())
             entries = [Entry(**clip) for clip in content["clips"]]
             total = sum(entry.frames for entry in entries)
-            keys = KEYS if "action" in file else KEYS[:2]
-            frames = {key: _map(path, file[key], total) for key in keys}
             if not {"domain", "rate", "hash"} <= set(content):
                 raise BadInput(f"{path} is damaged: its description is incomplete")
+            if compact.STEPS in file:
+                lengths = [entry.frames for entry in entries]
+                both = compact.read(file, lengths, content["domain"], content["rate"])
+                return content, entries, dict(zip(KEYS, both, strict=False))
+            keys = KEYS if "action" in file else KEYS[:2]
+            frames = {key: _map(path, file[key], total) for key in keys}
             return content, entries, frames
     except BadInput:
         raise

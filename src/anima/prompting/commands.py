@@ -12,7 +12,7 @@ from anima.agents.checkpoint import load
 from anima.domains.domain import Domain
 from anima.domains.goal import load_goals
 from anima.errors import BadInput
-from anima.motion.library import Library
+from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, domain_of, model_hash
 from anima.prompting.relabel import SAMPLES, data_hash, open_states
 from anima.prompting.saved import Latents, Provenance, load_latents, save_latents
@@ -46,10 +46,10 @@ def prompt(
         model: a run, a checkpoint, a published-layout folder, or a shipped model's name.
         reward: a task's name or an expression.
         goal: FILE or FILE:NAME, a file of goal poses.
-        motion: a clip's name, of the --library.
+        motion: a clip's name, of the --library or of the motions that come with the domain.
         latents: a file that --save wrote.
         library: file of motion clips.
-        states: run or file (.npz, .hdf5) whose states rewards are computed on; left out, the model's own run.
+        states: run or file (.npz, .hdf5) whose states rewards are computed on; left out, the model's own.
         samples: so many of these states.
         seed: of the draw of states and of the start.
         save: write the latents here.
@@ -64,9 +64,9 @@ def prompt(
         render.check_video_path(video)
     agent: Any = load(model)
     domain = domain_of(agent)
-    source = open_states(states or Path(model)) if reward is not None else None
+    source = open_states(states or model) if reward is not None else None
     prompter = Prompter(agent, source, samples, seed)
-    clip = None if motion is None else read_motion(motion, library)
+    clip = None if motion is None else read_motion(motion, library or embedded_library(domain.name))
     kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
     answer = infer(prompter, domain, kind, text, clip)
     print(f"{kind} {text}: {len(answer.rows)} latent(s) of {answer.rows.shape[1]} numbers")
