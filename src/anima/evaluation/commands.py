@@ -35,6 +35,7 @@ from anima.sim.env import Start
 
 SPLITS = ("train", "test")
 RATE_SLACK = 1e-3  # frames a second
+NO_MOTIONS = "needs motions: give --library FILE (`anima motions import` makes one), or choose --suite reward"
 MOST_GOALS = 50  # taken from a library, where no goal file is given
 
 
@@ -86,10 +87,7 @@ def evaluate(
     if suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals):
         library = library or embedded_library(domain)
         if library is None:
-            what = f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''}"
-            raise BadInput(
-                f"{what} needs motions: --library FILE (`anima motions import`), or choose --suite reward"
-            )
+            raise BadInput(f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''} {NO_MOTIONS}")
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
     begin = starts or world.test_start

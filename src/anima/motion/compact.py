@@ -13,7 +13,7 @@ from anima.errors import BadInput
 from anima.motion.clip import velocities
 from anima.rotation import Array
 
-UNIT = 1e-4  # meters, radians: what positions are rounded to
+UNIT = 5e-4  # meters, radians: what positions are rounded to
 FIRST, STEPS = "first frames", "steps"  # datasets: (clips, nq) int32, (nq, frames) int16
 
 
