@@ -38,6 +38,12 @@ def test_positions_come_back_rounded_and_velocities_follow(tmp_path: Path) -> No
     assert Library.open(tmp_path / "small.h5", mirrored=True).names == ["a", "b", "a~mirrored", "b~mirrored"]
 
 
+def test_a_file_knows_its_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keep(tmp_path / "l.h5", [standing_clip("a", 20, 0)], True)
+    monkeypatch.setattr("anima.motion.compact.UNIT", 10 * UNIT)
+    np.testing.assert_array_equal(Library.open(tmp_path / "l.h5").qpos, before.qpos)
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     clip = standing_clip("a", 20, 0)
     clip.qpos[10:, 0] += 20  # meters within a frame

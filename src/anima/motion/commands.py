@@ -18,7 +18,7 @@ from anima.motion.clip import Clip
 from anima.motion.download import CMU_URL, fetch
 from anima.motion.formats.humenv import write_humenv
 from anima.motion.ingest import SUFFIXES, Settings, Source, ingest, prepare
-from anima.motion.library import Entry, Library, read_content, write_library
+from anima.motion.library import Entry, Library, embedded_library, read_content, write_library
 from anima.motion.manifest import CMU, load_manifest, split_by_fraction, split_by_lists, split_by_manifest
 from anima.motion.poses import pick_goals
 from anima.motion.skeleton import table
@@ -63,13 +63,16 @@ def import_motions(
     print(describe(Library.open(out)), f"in {out}; {len(summary.rejected)} rejected")
 
 
-def info(library: Positional[Path], clips: bool = False) -> None:
+def info(library: Positional[Path | None] = None, clips: bool = False) -> None:
     """Say what a library holds, and what was refused when it was made.
 
     Args:
-        library: a library that `anima motions import` wrote.
+        library: a library that `anima motions import` wrote; left out, the motions that come with anima.
         clips: also list every clip with its measures.
     """
+    library = library or embedded_library("humanoid")
+    if library is None:
+        raise BadInput("no motions come with this version of anima: name a library")
     opened, content = Library.open(library), read_content(library)
     print(describe(opened))
     print(f"domain {opened.domain}, {opened.rate:g} frames/s, made by anima {content['version']}")
@@ -83,8 +86,8 @@ def info(library: Positional[Path], clips: bool = False) -> None:
             print(f"  {key}: mean {sum(values) / len(values):.4g}, greatest {max(values):.4g}")
     for entry in opened.entries if clips else ():
         measures = entry.provenance.get("report", {}).items()
-        told = ", ".join(f"{key} {value:g}" for key, value in measures if value is not None)
-        print(f"{entry.name} ({entry.split}): {told}")
+        told = [f"{key} {value:g}" for key, value in measures if value is not None]
+        print(f"{entry.name} ({entry.split}): {', '.join(filter(None, [entry.description, *told]))}")
     for row in content["rejected"]:
         print(f"rejected: {row['file']}: {row['reason']}")
     print(f"hash {opened.hash}")
@@ -96,7 +99,7 @@ def show(clip: Positional[str], video: Path, library: Path | None = None, camera
     Args:
         clip: a clip of the library, or a motion file.
         video: the mp4 to write.
-        library: where the clip is looked up by name.
+        library: where the clip is looked up by name; left out, among the motions that come with anima.
         camera: back, side or front_side.
     """
     render.check_video_path(video)
@@ -211,9 +214,11 @@ def download(
 
 
 def _find_clip(name: str, library: Path | None) -> Clip:
+    path = Path(name)
+    if library is None and not path.is_file():
+        library = embedded_library("humanoid")
     if library is not None:
         return Library.open(library).clip(name)
-    path = Path(name)
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         raise BadInput(f"{name} is not a motion file; give --library to look it up by name")
     (clip, faults), *_ = prepare(Source(path, "", None), Settings())

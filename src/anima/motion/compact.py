@@ -26,6 +26,7 @@ def write(file: Any, clips: Sequence[Array]) -> None:
     # A joint's numbers stand together: so they compress best.
     columns = np.ascontiguousarray(steps.T, np.int16)
     file.create_dataset(FIRST, data=np.stack([units[0] for units in whole]).astype(np.int32))
+    file.attrs["unit"] = UNIT
     file.create_dataset(
         STEPS, data=columns, chunks=(1, len(steps)), shuffle=True, compression="gzip", compression_opts=9
     )
@@ -38,7 +39,7 @@ def read(file: Any, lengths: Sequence[int], domain: str, rate: float) -> tuple[A
         raise BadInput(f"it holds {len(steps)} frames of {len(first)} clips, not {sum(lengths)}")
     edges = np.cumsum([0, *lengths])
     clips = [
-        restore(head + np.cumsum(steps[start:stop], axis=0), domain, rate)
+        restore((head + np.cumsum(steps[start:stop], axis=0)) * file.attrs["unit"], domain, rate)
         for head, start, stop in zip(first, edges[:-1], edges[1:], strict=True)
     ]
     qpos, qvel = (np.concatenate(parts) for parts in zip(*clips, strict=True))
@@ -47,12 +48,11 @@ def read(file: Any, lengths: Sequence[int], domain: str, rate: float) -> tuple[A
 
 def rounded(qpos: Array, domain: str, rate: float) -> tuple[Array, Array]:
     """What `read` will give back of a clip's positions (T, nq)."""
-    return restore(np.rint(qpos / UNIT), domain, rate)
+    return restore(np.rint(qpos / UNIT) * UNIT, domain, rate)
 
 
-def restore(units: Array, domain: str, rate: float) -> tuple[Array, Array]:
-    """qpos, qvel of one clip, float32, from its positions in whole units."""
-    qpos = units * UNIT
+def restore(qpos: Array, domain: str, rate: float) -> tuple[Array, Array]:
+    """qpos, qvel of one clip, float32, from its rounded positions."""
     if domain == "humanoid":
         qpos[:, 3:7] = rotation.normalize(qpos[:, 3:7])
     return qpos.astype(np.float32), velocities(qpos, rate, domain).astype(np.float32)
