@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from rich.console import Console
@@ -35,7 +35,6 @@ from anima.sim.env import Start
 
 SPLITS = ("train", "test")
 RATE_SLACK = 1e-3  # frames a second
-NO_MOTIONS = "needs motions: give --library FILE (`anima motions import` makes one), or choose --suite reward"
 MOST_GOALS = 50  # taken from a library, where no goal file is given
 
 
@@ -85,20 +84,16 @@ def evaluate(
     """
     world = make_domain(domain)
     if suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals):
-        library = library or embedded_library(domain)
-        if library is None:
-            raise BadInput(f"--suite {suite}{' --starts mixed' if starts == 'mixed' else ''} {NO_MOTIONS}")
+        library = library or need_motions(
+            domain, f"--suite {suite}" + " --starts mixed" * (starts == "mixed")
+        )
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
     begin = starts or world.test_start
-    settings: dict[str, Any] = {
-        "protocol": protocol,
-        **vars(PROTOCOLS[protocol]),
-        "starts": begin,
-        "seed": seed,
-    }
     subject = find_subject(player, world, seed, PROTOCOLS[protocol].inference_states)
-    settings["weights"] = model_hash(subject.agent) if isinstance(subject, Prompter) else None
+    weights = model_hash(subject.agent) if isinstance(subject, Prompter) else None
+    known_by = {"starts": begin, "seed": seed, "weights": weights}
+    settings = {"protocol": protocol, **vars(PROTOCOLS[protocol]), **known_by}
     trials = Trials(
         find_start(begin, world, library), PROTOCOLS[protocol].episodes, world.limit, seed, envs, threads
     )
@@ -147,6 +142,17 @@ def find_subject(name: str, world: Domain, seed: int, samples: int) -> Subject:
         raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
     source = open_states(name) if keeps_states(name) else None
     return Prompter(load(name), source, samples, seed)  # type: ignore[arg-type]
+
+
+def need_motions(domain: str, what: str) -> Path:
+    """The motions that come with a domain, or an error that says what needs some."""
+    library = embedded_library(domain)
+    if library is None:
+        raise BadInput(
+            f"{what} needs motions: give --library FILE (`anima motions import` makes one), or choose "
+            "--suite reward"
+        )
+    return library
 
 
 def find_start(name: str, world: Domain, library: Path | None) -> Start:
