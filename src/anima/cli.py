@@ -16,6 +16,10 @@ from anima import BadInput, __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("anima.recipes.commands:train", "train an agent as a recipe says, or go on with a run"),
     "prompt": ("anima.prompting.commands:prompt", "let a reward, a goal or a motion steer a trained agent"),
+    "demo": (
+        "anima.evaluation.demo:demo",
+        "prompt the shipped models in all three ways; write one page with videos",
+    ),
     "convert": (
         "anima.agents.checkpoint:convert",
         "write a trained agent in the published layout, or read one from it",
