@@ -53,7 +53,7 @@ PROMPTS: dict[str, tuple[Prompt, ...]] = {
         Prompt(
             "reward",
             "move-ego-0-2",
-            "Asked to walk where it faces, at 2 m/s. It was never trained on this reward, nor on any other.",
+            "Asked to walk where it faces, at 2 m/s. It was never trained on this reward.",
         ),
         Prompt(
             "goal",
@@ -174,7 +174,7 @@ def film(domain: Domain, bodies: Sequence[Array]) -> bytes:
 
 def table(shown: Sequence[Shown]) -> Table:
     """For the terminal."""
-    made = Table("prompt", "measured", *("the model", *list(shown[0].scores)[1:]))
+    made = Table("prompt", "measured", "model", "hold", "random")
     for scene in shown:
         figures = [f"{figure:.2f}" for figure in scene.scores.values()]
         made.add_row(f"{scene.model}: {scene.kind} {scene.prompt}", scene.measure, *figures)
