@@ -128,7 +128,7 @@ def read(prompt: Prompt, domain: Domain, library: Path | None) -> Motion | None:
     if prompt.kind == "reward":
         return None
     if prompt.kind == "motion":
-        return read_motion(prompt.text, library)
+        return read_motion(prompt.text, domain, library)
     goal = read_goal(prompt.text, domain, library)
     assert goal.qpos is not None  # as a clip's frame has
     return goal.qpos[None], np.zeros((1, domain.velocities))

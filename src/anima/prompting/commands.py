@@ -68,7 +68,7 @@ def prompt(
     domain = domain_of(agent)
     source = open_states(states or Path(model)) if reward is not None else None
     prompter = Prompter(agent, source, samples, seed)
-    clip = None if motion is None else read_motion(motion, library)
+    clip = None if motion is None else read_motion(motion, domain, library)
     kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
     answer = infer(prompter, domain, kind, text, clip, library)
     print(f"{kind} {text}: {len(answer.rows)} latent(s) of {answer.rows.shape[1]} numbers")
@@ -134,7 +134,7 @@ def read_goal(text: str, domain: Domain, library: Path | None = None) -> Goal:
     framed = re.fullmatch(r"(.+)@(\d{1,9})", text, re.ASCII)
     if framed and not Path(file or text).exists():
         clip, frame = framed[1], int(framed[2])
-        qpos, _ = read_motion(clip, library)
+        qpos, _ = read_motion(clip, domain, library)
         if frame >= len(qpos):
             raise BadInput(f"--goal {text!r}: clip {clip!r} has frames 0 to {len(qpos) - 1}")
         return make_goal(text, qpos[frame], {"clip": clip, "frame": frame}, domain.name)
@@ -146,9 +146,12 @@ def read_goal(text: str, domain: Domain, library: Path | None = None) -> Goal:
     return found[0]
 
 
-def read_motion(name: str, library: Path | None) -> Motion:
-    """The frames of a clip."""
+def read_motion(name: str, domain: Domain, library: Path | None = None) -> Motion:
+    """The frames of a clip of a domain's body."""
     if library is None:
         raise BadInput(f"clip {name!r}: say in which file it is (--library FILE)")
-    clip = Library.open(library).clip(name)
+    opened = Library.open(library)
+    if opened.domain != domain.name:
+        raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
+    clip = opened.clip(name)
     return np.asarray(clip.qpos, float), np.asarray(clip.qvel, float)
