@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(STAMP)
-	.venv/bin/anima simulate humanoid --envs 8 --steps 150 --video demo.mp4
+	.venv/bin/anima demo --out demo.html
 
 test: $(STAMP)
 	.venv/bin/python -m pytest
@@ -35,4 +35,4 @@ bench: $(STAMP)
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; .venv/bin/python $$b || exit 1; done
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache demo.mp4
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache demo.html

@@ -14,6 +14,10 @@ from anima import BadInput, __version__
 
 # command: (module:function, what it does); a module is imported only when its command is called
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": (
+        "anima.evaluation.demo:demo",
+        "prompt the shipped models in all three ways; write one page with videos",
+    ),
     "train": ("anima.recipes.commands:train", "train an agent as a recipe says, or go on with a run"),
     "prompt": ("anima.prompting.commands:prompt", "let a reward, a goal or a motion steer a trained agent"),
     "ship": ("anima.recipes.ship:ship", "make a small model that others can use of a run"),

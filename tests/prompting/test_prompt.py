@@ -177,6 +177,17 @@ def test_the_command_follows_motions_and_expressions(run_folder: Path, tmp_path:
     assert np.allclose(load_latents(saved).rows, load(run_folder).prompt_motion(observed), atol=1e-5)
     main(["prompt", str(run_folder), "--reward", "exp(-speed)", "--steps", "5"])
     assert "return over 5 steps" in capsys.readouterr().out
+    saved = tmp_path / "goal.safetensors"
+    flags = ["--library", str(library), "--save", str(saved), "--steps", "5"]
+    main(["prompt", str(run_folder), "--goal", "diagonal@11", *flags])
+    assert np.allclose(load_latents(saved).rows, load(run_folder).prompt_goal([0.5, 0.5, 0, 0]), atol=1e-5)
+    with pytest.raises(SystemExit):
+        main(["prompt", str(run_folder), "--goal", "diagonal@12", "--library", str(library)])
+    assert "frames 0 to 11" in capsys.readouterr().err
+    write_library(library, [Entry("still", 12)], lambda entry: (rows, 0 * rows), "humanoid", 30.0)
+    with pytest.raises(SystemExit):
+        main(["prompt", str(run_folder), "--motion", "still", "--library", str(library)])
+    assert "clips of the humanoid, not of the pointmass" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_command_refuses_what_it_cannot_do(run_folder: Path, capsys: Any) -> None:

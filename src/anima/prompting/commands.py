@@ -1,5 +1,6 @@
 """`anima prompt`: a reward, a goal or a motion becomes latents, a file of them, a video."""
 
+import re
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -9,8 +10,9 @@ import numpy as np
 import tyro
 
 from anima.agents.checkpoint import load
+from anima.agents.player import Context, Subject
 from anima.domains.domain import Domain
-from anima.domains.goal import load_goals
+from anima.domains.goal import Goal, load_goals, make_goal
 from anima.errors import BadInput
 from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, domain_of, model_hash
@@ -45,10 +47,10 @@ def prompt(
     Args:
         model: a run, a checkpoint, a published-layout folder, or a shipped model's name.
         reward: a task's name or an expression.
-        goal: FILE or FILE:NAME, a file of goal poses.
-        motion: a clip's name, of the --library or of the motions that come with the domain.
+        goal: FILE or FILE:NAME, a file of goal poses; or CLIP@FRAME, a frame of a clip of the --library.
+        motion: a clip's name, of the --library.
         latents: a file that --save wrote.
-        library: file of motion clips.
+        library: file of motion clips; left out, those that come with the domain.
         states: run or file (.npz, .hdf5) whose states rewards are computed on; left out, the model's own.
         samples: so many of these states.
         seed: of the draw of states and of the start.
@@ -66,9 +68,9 @@ def prompt(
     domain = domain_of(agent)
     source = open_states(states or model) if reward is not None else None
     prompter = Prompter(agent, source, samples, seed)
-    clip = None if motion is None else read_motion(motion, library or embedded_library(domain.name))
+    clip = None if motion is None else read_motion(motion, domain, library)
     kind, text = next((k, str(v)) for k, v in given.items() if v is not None)
-    answer = infer(prompter, domain, kind, text, clip)
+    answer = infer(prompter, domain, kind, text, clip, library)
     print(f"{kind} {text}: {len(answer.rows)} latent(s) of {answer.rows.shape[1]} numbers")
     if save is not None:
         save_latents(save, answer)
@@ -82,37 +84,39 @@ def prompt(
         print(f"video: {video}")
 
 
-def infer(prompter: Prompter, domain: Domain, kind: str, text: str, clip: Motion | None) -> Latents:
+def infer(
+    prompter: Prompter, domain: Domain, kind: str, text: str, clip: Motion | None, library: Path | None
+) -> Latents:
     """The latents of a prompt, with where they come from."""
     told = Provenance(kind, text, model_hash(prompter.agent), seed=prompter.seed, version=version("anima"))
     if kind == "reward":
         rows = prompter.reward_context(domain.task(text))
         return Latents(rows, replace(told, data=data_hash(prompter.states)))
     if kind == "goal":
-        return Latents(prompter.goal_context(read_goal(text, domain)), told)
+        return Latents(prompter.goal_context(read_goal(text, domain, library).observation), told)
     if clip is not None:
         return Latents(prompter.motion_context(domain.observe(domain.state(*clip))[1:]), told)
     return load_latents(Path(text), told.model)
 
 
 def play(
-    prompter: Prompter,
+    subject: Subject,
     domain: Domain,
-    latents: Array,
+    context: Context,
     steps: int,
     seed: int = 0,
     start: str | None = None,
     clip: Motion | None = None,
     reward: str | None = None,
 ) -> tuple[Array, float]:
-    """The positions (steps + 1, nq) of one body that follows latents, and what it earned."""
+    """The positions (steps + 1, nq) of one body that follows a context, and what it earned."""
     if start is not None and start not in domain.starts():
         raise BadInput(f"the {domain.name} has no start {start!r}; it has {', '.join(domain.starts())}")
     env: BatchEnv[Any] = BatchEnv(
         domain, seed=seed, start=domain.starts()[start] if start else None, limit=None
     )
     obs = env.reset() if clip is None else env.begin(np.array([0]), clip[0][:1], clip[1][:1])
-    player, task, earned = prompter.play([latents]), domain.task(reward or "zero"), 0.0
+    player, task, earned = subject.play([context]), domain.task(reward or "zero"), 0.0
     path = [env.physics.qpos[0].copy()]
     for t in range(steps):
         step = env.step(player.act(obs, np.array([t])))
@@ -124,20 +128,31 @@ def play(
     return np.array(path), earned
 
 
-def read_goal(text: str, domain: Domain) -> Array:
-    """(O,) of FILE or FILE:NAME"""
+def read_goal(text: str, domain: Domain, library: Path | None = None) -> Goal:
+    """The pose of FILE, of FILE:NAME, or of CLIP@FRAME, a frame counted from 0, at rest."""
     file, _, name = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    framed = re.fullmatch(r"(.+)@(\d{1,9})", text, re.ASCII)
+    if framed and not Path(file or text).exists():
+        clip, frame = framed[1], int(framed[2])
+        qpos, _ = read_motion(clip, domain, library)
+        if frame >= len(qpos):
+            raise BadInput(f"--goal {text!r}: clip {clip!r} has frames 0 to {len(qpos) - 1}")
+        return make_goal(text, qpos[frame], {"clip": clip, "frame": frame}, domain.name)
     goals = load_goals(file or text, domain.name)
     found = [goal for goal in goals if name in ("", goal.name)]
     if not found or (not name and len(goals) > 1):
         names = ", ".join(goal.name for goal in goals[:10])
         raise BadInput(f"--goal {text!r}: name one of the goals in the file as FILE:NAME; it has {names}")
-    return found[0].observation
+    return found[0]
 
 
-def read_motion(name: str, library: Path | None) -> Motion:
-    """The frames of a clip."""
+def read_motion(name: str, domain: Domain, library: Path | None = None) -> Motion:
+    """The frames of a clip of a domain's body."""
+    library = library or embedded_library(domain.name)
     if library is None:
-        raise BadInput(f"--motion {name}: say in which file the clip is (--library FILE)")
-    clip = Library.open(library).clip(name)
+        raise BadInput(f"clip {name!r}: say in which file it is (--library FILE)")
+    opened = Library.open(library)
+    if opened.domain != domain.name:
+        raise BadInput(f"{library} holds clips of the {opened.domain}, not of the {domain.name}")
+    clip = opened.clip(name)
     return np.asarray(clip.qpos, float), np.asarray(clip.qvel, float)
