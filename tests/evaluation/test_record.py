@@ -49,7 +49,7 @@ def test_only_clips_that_are_held_are_kept(captured: Path, tmp_path: Path, capsy
     assert "1 of 2 clips held, 1 s" in capsys.readouterr().out
     (entry,) = Library.open(out).entries
     assert (entry.name, entry.split, entry.category) == ("still", "test", "rest")
-    assert (entry.description, entry.frames) == ("stay at a place", FRAMES)
+    assert (entry.description, entry.frames) == ("stay at a place", FRAMES - 1)  # the first is the clip's
     told = {"model": "hold", "weights": None, "library": Library.open(captured).hash, "farthest": 0.0}
     assert entry.provenance == {"recorded": told, "file": "still.bvh"}
     assert np.allclose(Library.open(out).qpos, [0.5, -0.25], atol=3e-4)
@@ -72,7 +72,7 @@ def test_motions_that_come_with_a_domain_stand_in(embedded: Path, tmp_path: Path
     agent, _, _ = build(RECIPES["smoke.fb"], tmp_path)
     save(agent, tmp_path / "agent")
     main(["prompt", str(tmp_path / "agent"), "--motion", "still"])
-    assert f"motion still: {FRAMES - 1} latent(s)" in capsys.readouterr().out
+    assert f"motion still: {FRAMES - 2} latent(s)" in capsys.readouterr().out
     embedded.unlink()
     with pytest.raises(SystemExit):
         main(["prompt", str(tmp_path / "agent"), "--motion", "still"])

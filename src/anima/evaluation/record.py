@@ -79,7 +79,7 @@ def record(
     for name, qpos, qvel, _ in tracked(model, clips, envs, threads):
         errors[name] = farthest(world, clips.clip(name), qpos, qvel)
         if errors[name] <= reach:
-            kept[name] = qpos, qvel
+            kept[name] = qpos[1:], qvel[1:]  # frame 0 is the clip's own
     if not kept:
         best = min(errors.values(), default=np.inf)
         raise BadInput(f"{model} holds no clip of {library} within {reach} m; the best strays {best:.3g} m")
@@ -89,6 +89,7 @@ def record(
     entries = [
         replace(
             entry,
+            frames=len(kept[entry.name][0]),
             provenance={
                 "recorded": {**origin, "farthest": round(errors[entry.name], 4)},
                 "file": entry.provenance.get("file", ""),
