@@ -14,7 +14,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(PIP) "$(TORCH)"
-	$(PIP) --constraint constraints.txt --editable ".[motion,dev]"
+	$(PIP) --constraint constraints.txt --editable ".[motion,walker,dev]"
 	touch $@
 
 demo: $(STAMP)

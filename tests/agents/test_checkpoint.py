@@ -24,23 +24,27 @@ SMALL = {
     "measure": {"forward": {"hidden": 8}, "backward": {"hidden": 8}},
     "policy": {"network": {"hidden": 8}},
 }
+SINGLE = ("td3", "rnd")
 
 
 def trained(name: str = "fbcpr") -> Any:
     style = {"critic": {"network": {"hidden": 8}}, "style": {"hidden": 8}}
     cpr = name in ("fbcpr", "fbmpr", "fbcpr_style_only")
-    agent = make_agent(name, SPACE, SMALL | (style if cpr else {}), seed=1)
+    sizes = SMALL | (style if cpr else {})
+    if name in SINGLE:
+        sizes = {"batch": 8, "policy": SMALL["policy"], "critic": style["critic"]}
+    agent = make_agent(name, SPACE, sizes, seed=1)
     g = torch.Generator().manual_seed(0)
     online = Transitions(
         *(torch.randn(8, n, generator=g) for n in (5, 2, 5)),
         torch.zeros(8, dtype=torch.bool),
         torch.ones(8, 4),
-        {"z": torch.ones(8, 4), "next_z": torch.ones(8, 4), "distance": torch.ones(8, 1)},
+        {k: torch.ones(8, n) for k, n in (("z", 4), ("next_z", 4), ("distance", 1), ("reward", 1))},
     )
     clips = Segments(
         torch.randn(4, 2, 5, generator=g), torch.randn(4, 2, 5, generator=g), torch.zeros(4, 2, 2)
     )
-    agent.update(*((online,) if name in ("fb", "fb_awac") else (online, clips)))
+    agent.update(*((online,) if name in ("fb", "fb_awac", *SINGLE) else (online, clips)))
     return agent
 
 

@@ -11,8 +11,9 @@ from anima import BadInput
 from anima.domains.domain import make_domain
 from anima.domains.humanoid import body, kinematics
 from anima.domains.humanoid.body import INDEX, NAMES
-from anima.domains.humanoid.reset import STANDING, Fall, Frames, Mixture, TPose
+from anima.domains.humanoid.reset import STANDING, Fall, TPose
 from anima.domains.humanoid.sense import PARTS
+from anima.domains.starts import Frames, Mixture
 
 
 @pytest.fixture(scope="module")

@@ -78,6 +78,10 @@ def test_strict_success_needs_every_frame() -> None:
 def test_proximity_by_hand() -> None:
     """1 to distance 2, then (4 - d) / 2, 0 from 4."""
     assert proximity(np.array([0, 2, 2.5, 3, 4, 9])).tolist() == [1, 1, 0.75, 0.5, 0, 0]
+    # a walker's: near 0.5, gone 1 further
+    assert proximity(np.array([0.5, 0.75, 1, 1.5]), 0.5, 1.0).tolist() == [1, 0.75, 0.5, 0]
+    got = goal_metrics(np.array([[0.6], [0.75]]), np.array([0.0]), 0.5, 1.0)
+    assert got == pytest.approx({"success": 0, "proximity": (0.9 + 0.75) / 2, "distance": 0.675})
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))

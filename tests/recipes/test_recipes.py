@@ -94,6 +94,21 @@ def test_ablations_share_all_other_numbers(name: str) -> None:
             assert name in ("fbcpr_bc", "fb", "fb_awac"), path
 
 
+def test_paper_td3_is_the_paper() -> None:
+    """General training parameters, and the tables of TD3 and of plain networks."""
+    recipe, plain = RECIPES["paper.td3"], {"hidden": 1024, "hidden_layers": 4, "embedding_layers": 0}
+    for path in PUBLISHED:
+        if path.split(".")[0] in ("schedule", "replay") or path in ("config.batch", "config.discount"):
+            assert setting(recipe, path) == PUBLISHED[path], path
+    for learner, members in (("critic", 2), ("policy", 1)):
+        part = getattr(recipe.config, learner)
+        assert (part.rate, part.pessimism) == (1e-4, 0)
+        assert {name: getattr(part.network, name) for name in plain} == plain
+        assert part.network.members == members and not part.network.residual
+    assert recipe.config.critic.slow_rate == 0.005
+    assert (recipe.config.policy.std, recipe.config.policy.noise_clip) == (0.2, 0.3)
+
+
 def test_what_makes_a_variant_one() -> None:
     assert RECIPES["paper.fbmpr"].config.conditional is False
     assert RECIPES["paper.fbcpr_style_only"].config.climb_task is False
@@ -101,9 +116,10 @@ def test_what_makes_a_variant_one() -> None:
 
 
 def test_there_is_a_recipe_of_each_kind_for_every_agent() -> None:
-    published = [name for name in agent_names() if name != "guided"]  # which is not in the paper
+    published = [name for name in agent_names() if name not in ("guided", "rnd")]  # which have no table there
     scaled = {f"{kind}.{name}" for kind in ("paper", "laptop") for name in published}
-    assert set(RECIPES) == scaled | {f"smoke.{name}" for name in agent_names()} | {"laptop.humanoid"}
+    others = {"laptop.humanoid", "walker.td3", "walker.rnd"}
+    assert set(RECIPES) == scaled | {f"smoke.{name}" for name in agent_names()} | others
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -134,6 +150,7 @@ def test_what_does_not_fit_together_is_told(tmp_path: Path) -> None:
         (replace(smoke, library="", collector=replace(smoke.collector, clip_share=0.5)), "--library"),
         (replace(smoke, replay=10), "at least 2"),
         (replace(smoke, domain="moon"), "no domain 'moon'"),
+        (replace(RECIPES["smoke.td3"], goal="a.json:b"), "one of them is learned, not both"),
     ):
         with pytest.raises(BadInput, match=fault):
             build(recipe, tmp_path)

@@ -10,7 +10,7 @@ from anima import BadInput
 from anima.domains.humanoid.reset import STANDING
 from anima.sim.physics import Diverged
 
-IDS = ["anima/Humanoid-v0", "anima/Pointmass-v0"]
+IDS = ["anima/Humanoid-v0", "anima/Pointmass-v0", "anima/Walker-v0"]
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -59,11 +59,12 @@ def test_begin_from_a_given_state():
             env.reset(options=options)
 
 
-def test_time_limit():
-    env = gymnasium.make("anima/Pointmass-v0")
+@pytest.mark.parametrize(("name", "controls", "limit"), [("Pointmass", 2, 300), ("Walker", 6, 1000)])
+def test_time_limit(name, controls, limit):
+    env = gymnasium.make(f"anima/{name}-v0")
     env.reset(seed=0)
-    ends = [env.step(np.zeros(2))[3] for _ in range(300)]
-    assert ends == [False] * 299 + [True]
+    ends = [env.step(np.zeros(controls))[3] for _ in range(limit)]
+    assert ends == [False] * (limit - 1) + [True]
 
 
 def test_divergence_raises_until_reset():

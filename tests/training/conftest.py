@@ -27,7 +27,8 @@ TINY = Schedule(
 def tiny(tmp_path: Path) -> Callable[..., Recipe[Any]]:
     def make(agent: str = "fb", **schedule: int) -> Recipe[Any]:
         recipe = RECIPES[f"smoke.{agent}"]
-        config = narrowed(recipe.config, 16, batch=32, segment=4, latent=8, latent_steps=7)
+        sizes = {"batch": 32, "segment": 4, "latent": 8, "latent_steps": 7}
+        config = narrowed(recipe.config, 16, **{k: v for k, v in sizes.items() if hasattr(recipe.config, k)})
         return replace(recipe, config=config, schedule=replace(TINY, **schedule), replay=300)
 
     return make

@@ -1,6 +1,6 @@
 """Which learners, fitted in which order; one file an agent."""
 
-from anima.agents import fb, fb_awac, fbcpr, fbcpr_bc, guided
+from anima.agents import fb, fb_awac, fbcpr, fbcpr_bc, guided, rnd, td3
 from anima.agents.agent import Agent, agent_from, agent_names, default_config, make_agent
 
 __all__ = [
@@ -14,4 +14,6 @@ __all__ = [
     "fbcpr_bc",
     "guided",
     "make_agent",
+    "rnd",
+    "td3",
 ]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from anima.data.files import map_chunk
+from anima.data.offline import REACHED
 from anima.data.replay import States
 from anima.errors import BadInput
 from anima.rotation import Array
@@ -35,6 +36,18 @@ class Stored:
             if len(picked):
                 pieces.append(_reached(chunk, np.flatnonzero(chunk["begins"][:-1])[picked]))
         return States(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+
+    def transitions(self) -> dict[str, Array]:
+        """All transitions, as columns of the names that `Offline` reads, chunk by chunk."""
+        pieces = []
+        for path in self.chunks:
+            chunk = map_chunk(path)
+            rows = np.flatnonzero(chunk["begins"][:-1])
+            kept = {"observation": chunk["obs"][rows], "next_terminated": chunk["terminated"][rows]}
+            pieces.append(kept | dict(zip(REACHED, _reached(chunk, rows), strict=True)))
+        if not pieces:
+            raise BadInput("there are no stored transitions yet")
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def _reached(chunk: dict[str, Array], rows: Array) -> tuple[Array, ...]:

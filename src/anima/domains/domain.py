@@ -9,6 +9,7 @@ import difflib
 from abc import ABC, abstractmethod
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium
@@ -25,7 +26,10 @@ from anima.sim.space import Space
 DOMAINS = {
     "humanoid": "anima.domains.humanoid.humanoid:Humanoid",
     "pointmass": "anima.domains.pointmass:PointMass",
+    "walker": "anima.domains.walker.walker:Walker",
 }
+# Control steps an episode, unless asked otherwise; kept here, so that Gymnasium's ids import no domain.
+EPISODES = {"humanoid": 300, "pointmass": 300, "walker": 1000}
 
 
 class Domain(ABC):
@@ -35,10 +39,12 @@ class Domain(ABC):
     space: Space
     velocities: int  # the width of qvel
     rate: float  # control steps a second
-    limit: int  # control steps an episode, unless asked otherwise
     tasks: Grammar
     suites: dict[str, tuple[str, ...]]  # the tasks it is judged by, in categories
+    training_suites: dict[str, tuple[str, ...]] = {}  # tasks to learn from, where these are kept apart
     test_start: str  # which of its starts they are judged from
+    near: float = 2.0  # distance of poses that counts as reached; published, of the humanoid
+    margin: float = 2.0  # beyond `near`, proximity falls to 0 over this distance
 
     @abstractmethod
     def physics(self, n: int, threads: int) -> Physics: ...
@@ -73,6 +79,15 @@ class Domain(ABC):
     def model(self) -> mujoco.MjModel | None:
         """For rendering surfaces, where the domain has any."""
         return None
+
+    def goal_files(self) -> dict[str, Path]:
+        """Goals that come with the domain: "test", by which it is judged, and "train", kept apart."""
+        return {}
+
+    @property
+    def limit(self) -> int:
+        """Control steps an episode, unless asked otherwise."""
+        return EPISODES[self.name]
 
     def hold(self, obs: Array) -> Array:
         """(n, action) what keeps the poses sensed (n, obs) as far as a control can; here no force at all."""
@@ -136,7 +151,7 @@ def register_gymnasium() -> None:
                 entry_point="anima.domains.domain:gym_env",
                 vector_entry_point="anima.domains.domain:gym_vector",
                 kwargs={"domain": name},
-                max_episode_steps=300,
+                max_episode_steps=EPISODES[name],
             )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from anima.domains.domain import Domain, make_domain
+from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.rotation import Array
 
@@ -29,6 +30,28 @@ class Goal:
     observation: Array = field(compare=False)  # (obs,) with zero velocities
     qpos: Array | None = field(default=None, compare=False)  # (nq,) the pose, where the file has it
     provenance: dict[str, Any] = field(default_factory=dict)  # where the pose comes from
+
+
+@dataclass(frozen=True)
+class Keep(Task):
+    """Be in a goal's pose: 1 / (1 + d) with the distance d to it, velocities left out.
+
+    The paper's reward of a goal is -d; TD3 came nearer to a goal of the point mass with this one.
+    """
+
+    world: Domain
+    goal: Goal
+
+    def reward(self, s: Any) -> Array:
+        pose = self.world.space.parts["pose"]
+        return 1 / (1 + np.linalg.norm((self.world.observe(s) - self.goal.observation)[:, pose], axis=1))
+
+    def on(self, qpos: Array, qvel: Array, ctrl: Array | None = None) -> Array:
+        return self.reward(self.world.state(qpos, qvel, ctrl))
+
+    @property
+    def name(self) -> str:
+        return self.goal.name
 
 
 def make_goal(
@@ -67,6 +90,23 @@ def load_goals(path: Path | str, domain: str = "humanoid") -> list[Goal]:
     if not isinstance(content, dict) or not content:
         raise BadInput(f"{path} holds no goals: expected names, each with qpos or observation")
     return [_goal(name, entry, make_domain(domain), path) for name, entry in content.items()]
+
+
+def find_goal(text: str, domain: str = "humanoid") -> Goal:
+    """The goal that FILE or FILE:NAME stands for, or NAME alone of a goal that comes with the domain."""
+    own = [goal for path in make_domain(domain).goal_files().values() for goal in load_goals(path, domain)]
+    for goal in own:
+        if goal.name == text:
+            return goal
+    file, _, name = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    if own and not Path(file or text).exists():
+        raise BadInput(f"{text!r} is neither a goal file nor a goal of the {domain}, such as {own[0].name}")
+    goals = load_goals(file or text, domain)
+    found = [goal for goal in goals if name in ("", goal.name)]
+    if not found or (not name and len(goals) > 1):
+        names = ", ".join(goal.name for goal in goals[:10])
+        raise BadInput(f"--goal {text!r}: name one of the goals in the file as FILE:NAME; it has {names}")
+    return found[0]
 
 
 def _goal(name: str, entry: Any, domain: Domain, path: Path | str) -> Goal:

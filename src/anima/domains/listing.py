@@ -14,8 +14,10 @@ def tasks(domain: str = "humanoid") -> None:
     print(f"Tasks of the {domain}")
     families = world.tasks.families.items()
     show([(pattern.replace(":unsigned", ""), (family.__doc__ or "").strip()) for pattern, family in families])
-    print("\nOfficial tasks")
-    show([(category, " ".join(names)) for category, names in world.suites.items()])
+    for title, suites in (("Official tasks", world.suites), ("Training tasks", world.training_suites)):
+        if suites:
+            print(f"\n{title}")
+            show([(category, " ".join(names)) for category, names in suites.items()])
     print("\nWords of reward expressions, such as \"(speed < 0.2) * 0.5 + task('zero')\"")
     signs = ("signs", "+ - * / **  < <= > >= == != (0 or 1)  and or not  ( )  pi inf")
     parts = ("part", " ".join(sorted(world.tasks.quantities.parts)))

@@ -147,7 +147,6 @@ class PointMass(Domain):
     space = Space(4, 2, {"position": slice(0, 2), "velocity": slice(2, 4), "pose": slice(0, 2)})
     velocities = 2
     rate = 1 / DT
-    limit = 300
     tasks = named
     suites = {
         "reach": tuple(f"reach-{x}-{y}" for x in (-0.5, 0.5) for y in (-0.5, 0.5)),

@@ -34,7 +34,7 @@ def simulate(
         envs: worlds simulated side by side.
         threads: threads that share the worlds.
         seed: of starts and actions.
-        start: where episodes begin, by name; left out, the first of the domain's that is not always the same.
+        start: where episodes begin, by name; left out, the one the domain is judged from.
         video: write what the worlds did to this mp4.
     """
     if steps < 1:
@@ -42,9 +42,7 @@ def simulate(
     world = make_domain(domain)
     if video is not None:
         render.check_video_path(video)
-    env = make_env(
-        domain, envs, threads, seed, start or next(s for s in world.starts() if s != "tpose"), limit=None
-    )
+    env = make_env(domain, envs, threads, seed, start or world.test_start, limit=None)
     rng = np.random.default_rng(seed)
     actions = rng.uniform(-STRENGTH, STRENGTH, (steps, envs, world.space.action))
     path, begun = [env.physics.qpos.copy()], time.perf_counter()

@@ -18,7 +18,7 @@ from anima.agents.checkpoint import find_model, load, shipped_models
 from anima.agents.player import Hold, Random, Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, make_goal
-from anima.domains.humanoid.reset import Frames, Mixture
+from anima.domains.starts import Frames, Mixture
 from anima.errors import BadInput
 from anima.evaluation import plots
 from anima.evaluation.goal import evaluate_goals
@@ -73,7 +73,7 @@ def evaluate(
         domain: the world to play in.
         library: motion library: clips to track, goals if no file of them is given, frames for mixed starts;
             left out, the motions that come with the domain.
-        goals: goal file; without one, goals are the middle frames of the library's test clips.
+        goals: goal file; else the domain's own goals, or the middle frames of the library's test clips.
         protocol: paper: 100 episodes a task or goal; quick: 10.
         starts: where episodes begin: a start of the domain (humanoid: fall, as published), or mixed: half of
             them in frames of test clips, as the paper's text says.
@@ -83,10 +83,10 @@ def evaluate(
         envs: worlds side by side, at most.
     """
     world = make_domain(domain)
+    goals = goals or world.goal_files().get("test")
     if suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals):
-        library = library or need_motions(
-            domain, f"--suite {suite}" + " --starts mixed" * (starts == "mixed")
-        )
+        asked = f"--suite {suite}" + " --starts mixed" * (starts == "mixed")
+        library = library or need_motions(domain, asked)
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
     begin = starts or world.test_start

@@ -28,7 +28,8 @@ def evaluate_goals(
     )
     for i in wanted:
         mine = [next(played) for _ in range(trials.episodes)]
-        metrics = [goal_metrics(trajectory.kept, goals[i].observation[pose]) for trajectory in mine]
+        wanted_pose = goals[i].observation[pose]
+        metrics = [goal_metrics(t.kept, wanted_pose, domain.near, domain.margin) for t in mine]
         scores = {key: [m[key] for m in metrics] for key in metrics[0]}
         failed = sum(trajectory.diverged is not None for trajectory in mine)
         yield Result("goal", i, goals[i].name, "goal", scores, failed)

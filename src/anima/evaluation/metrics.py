@@ -10,30 +10,36 @@ from anima.errors import BadInput
 from anima.evaluation.transport import emd
 from anima.rotation import Array
 
-NEAR = 2.0  # β: distance of poses that counts as reached
-MARGIN = 2.0  # σ: beyond NEAR, proximity falls to 0 over this distance
+NEAR = 2.0  # β: distance of poses that counts as reached, by a humanoid
+MARGIN = 2.0  # σ: beyond that, proximity falls to 0 over this distance
 STRICT = 0.5  # ξ: the paper's threshold for tracking, at every frame
 BODY_NEAR = 0.5  # meters between bodies that counts as tracked
 POSITIONS = slice(1, 70)  # of 23 bodies relative to the root, in a humanoid's pose
 
 
-def goal_metrics(poses: Array, goal: Array) -> dict[str, float]:
+def goal_metrics(poses: Array, goal: Array, near: float = NEAR, margin: float = MARGIN) -> dict[str, float]:
     """Of one episode: poses (T, k) after each step, the goal's pose (k,)."""
     d = pose_distance(poses, goal)
     return {
-        "success": float((d <= NEAR).any()),
-        "proximity": float(proximity(d).mean()),
+        "success": float((d <= near).any()),
+        "proximity": float(proximity(d, near, margin).mean()),
         "distance": float(d.mean()),
     }
 
 
-def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSITIONS) -> dict[str, float]:
+def tracking_metrics(
+    poses: Array,
+    target: Array,
+    positions: slice | None = POSITIONS,
+    near: float = NEAR,
+    margin: float = MARGIN,
+) -> dict[str, float]:
     """Of one motion: poses (T, k) reached and those wanted; T >= 3 since accelerations are compared.
 
     positions: where in a pose the 3-vectors of bodies lie; None if it has none. Keys are the published
-    ones. At every frame `success` asks for a distance of at most 2, `success_phc_linf` for each body within
-    0.5 m (what tables call success), `success_phc_mean` for their mean within 0.5 m, `success_strict` (the
-    paper's own criterion) for a distance of at most 0.5.
+    ones. At every frame `success` asks for a distance of at most `near`, `success_phc_linf` for each body
+    within 0.5 m (what tables call success), `success_phc_mean` for their mean within 0.5 m, `success_strict`
+    (the paper's own criterion) for a distance of at most 0.5.
     """
     if np.shape(poses) != np.shape(target) or len(poses) < 3:
         raise BadInput(
@@ -41,9 +47,9 @@ def tracking_metrics(poses: Array, target: Array, positions: slice | None = POSI
         )
     d = pose_distance(poses, target)
     metrics = {
-        "proximity": float(proximity(d).mean()),
+        "proximity": float(proximity(d, near, margin).mean()),
         "distance": float(d.mean()),
-        "success": float((d <= NEAR).all()),
+        "success": float((d <= near).all()),
         "success_strict": float((d <= STRICT).all()),
         "emd": emd(poses, target),
     }
@@ -73,9 +79,9 @@ def pose_distance(one: Array, other: Array) -> Array:
     return np.linalg.norm(one - other, axis=-1)
 
 
-def proximity(distance: Array) -> Array:
-    """1 up to NEAR, 0 from NEAR + MARGIN on, a straight line between; elementwise."""
-    return np.clip((NEAR + MARGIN - np.asarray(distance, float)) / MARGIN, 0, 1)
+def proximity(distance: Array, near: float = NEAR, margin: float = MARGIN) -> Array:
+    """1 up to `near`, 0 from `near + margin` on, a straight line between; elementwise."""
+    return np.clip((near + margin - np.asarray(distance, float)) / margin, 0, 1)
 
 
 def _mean_difference(x: tuple[Array, Array], order: int) -> float:

@@ -55,7 +55,7 @@ def evaluate_tracking(
         domain, subject, episodes(), lambda state, obs: obs[:, pose], trials.envs, trials.threads
     )
     for i, trajectory in zip(wanted, played, strict=True):
-        metrics = tracking_metrics(trajectory.kept, targets.pop(0), positions)
+        metrics = tracking_metrics(trajectory.kept, targets.pop(0), positions, domain.near, domain.margin)
         scores = {key: [value] for key, value in metrics.items()}
         failed = int(trajectory.diverged is not None)
         yield Result(suite, i, clips[i].name, clips[i].category, scores, failed)

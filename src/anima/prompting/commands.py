@@ -12,7 +12,7 @@ import tyro
 from anima.agents.checkpoint import load
 from anima.agents.player import Context, Subject
 from anima.domains.domain import Domain
-from anima.domains.goal import Goal, load_goals, make_goal
+from anima.domains.goal import Goal, find_goal, make_goal
 from anima.errors import BadInput
 from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, domain_of, model_hash
@@ -47,7 +47,8 @@ def prompt(
     Args:
         model: a run, a checkpoint, a published-layout folder, or a shipped model's name.
         reward: a task's name or an expression.
-        goal: FILE or FILE:NAME, a file of goal poses; or CLIP@FRAME, a frame of a clip of the --library.
+        goal: FILE or FILE:NAME, a file of goal poses; NAME of a goal that comes with the domain; or
+            CLIP@FRAME, a frame of a clip of the --library.
         motion: a clip's name, of the --library.
         latents: a file that --save wrote.
         library: file of motion clips; left out, those that come with the domain.
@@ -129,8 +130,8 @@ def play(
 
 
 def read_goal(text: str, domain: Domain, library: Path | None = None) -> Goal:
-    """The pose of FILE, of FILE:NAME, or of CLIP@FRAME, a frame counted from 0, at rest."""
-    file, _, name = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    """The pose of CLIP@FRAME, a frame counted from 0, at rest; or what `find_goal` finds."""
+    file = text if Path(text).exists() else text.rpartition(":")[0]
     framed = re.fullmatch(r"(.+)@(\d{1,9})", text, re.ASCII)
     if framed and not Path(file or text).exists():
         clip, frame = framed[1], int(framed[2])
@@ -138,12 +139,7 @@ def read_goal(text: str, domain: Domain, library: Path | None = None) -> Goal:
         if frame >= len(qpos):
             raise BadInput(f"--goal {text!r}: clip {clip!r} has frames 0 to {len(qpos) - 1}")
         return make_goal(text, qpos[frame], {"clip": clip, "frame": frame}, domain.name)
-    goals = load_goals(file or text, domain.name)
-    found = [goal for goal in goals if name in ("", goal.name)]
-    if not found or (not name and len(goals) > 1):
-        names = ", ".join(goal.name for goal in goals[:10])
-        raise BadInput(f"--goal {text!r}: name one of the goals in the file as FILE:NAME; it has {names}")
-    return found[0]
+    return find_goal(text, domain.name)
 
 
 def read_motion(name: str, domain: Domain, library: Path | None = None) -> Motion:

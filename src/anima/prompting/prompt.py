@@ -59,6 +59,8 @@ class Prompter:
 
     def motion_context(self, obs: Array) -> Array:
         """Frames 1 … T (T, O) -> (T, d)"""
+        if not hasattr(self.agent, "prompt_motion"):
+            raise BadInput(f"{type(self.agent).__name__} cannot be prompted with a motion")
         return self.agent.prompt_motion(obs)
 
     def play(self, contexts: Sequence[Array]) -> Player:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from anima.recipes import laptop, paper, smoke
+from anima.recipes import laptop, paper, smoke, walker
 from anima.recipes.recipe import Recipe
 
-RECIPES: dict[str, Recipe[Any]] = {**paper.RECIPES, **laptop.RECIPES, **smoke.RECIPES}
+RECIPES: dict[str, Recipe[Any]] = {**paper.RECIPES, **laptop.RECIPES, **walker.RECIPES, **smoke.RECIPES}

@@ -15,9 +15,10 @@ RATE = 3e-4  # learning rate of the guided humanoid
 
 def scaled(recipe: Recipe[Any]) -> Recipe[Any]:
     """A tenth of the paper's steps, a sixteenth of its weights."""
+    sizes = {"batch": BATCH} | ({"latent": LATENT} if hasattr(recipe.config, "latent") else {})
     return replace(
         recipe,
-        config=narrowed(recipe.config, HIDDEN, latent=LATENT, batch=BATCH),
+        config=narrowed(recipe.config, HIDDEN, **sizes),
         schedule=Schedule(
             total=3_000_000,
             phase_steps=500,
@@ -34,20 +35,20 @@ def scaled(recipe: Recipe[Any]) -> Recipe[Any]:
 
 def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
     """An agent's configuration with so many units in every hidden layer."""
-    measure, policy = config.measure, config.policy
-    parts: dict[str, Any] = {
-        "measure": replace(
-            measure,
-            forward=replace(measure.forward, hidden=hidden),
-            backward=replace(measure.backward, hidden=hidden),
-        ),
-        "policy": replace(policy, network=replace(policy.network, hidden=hidden)),
-    }
-    if hasattr(config, "critic"):
-        parts["critic"] = replace(config.critic, network=replace(config.critic.network, hidden=hidden))
+    parts: dict[str, Any] = {}
+    for name in ("policy", "critic", "guide"):
+        if hasattr(config, name):
+            learner = getattr(config, name)
+            parts[name] = replace(learner, network=replace(learner.network, hidden=hidden))
+    if hasattr(config, "measure"):
+        forward, backward = config.measure.forward, config.measure.backward
+        parts["measure"] = replace(
+            config.measure,
+            forward=replace(forward, hidden=hidden),
+            backward=replace(backward, hidden=hidden),
+        )
+    if hasattr(config, "style"):
         parts["style"] = replace(config.style, hidden=hidden)
-    if hasattr(config, "guide"):
-        parts["guide"] = replace(config.guide, network=replace(config.guide.network, hidden=hidden))
     return replace(config, **parts, **changes)
 
 

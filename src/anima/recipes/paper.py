@@ -25,4 +25,5 @@ RECIPES: dict[str, Recipe[Any]] = {
     "paper.fbcpr_bc": published("fbcpr_bc"),
     "paper.fb": published("fb", collector=FALLS),
     "paper.fb_awac": published("fb_awac", collector=FALLS),
+    "paper.td3": published("td3", collector=FALLS, task="move-ego-0-2", tasks="move-ego-0-2"),
 }

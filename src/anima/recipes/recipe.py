@@ -14,6 +14,8 @@ from anima.data.expert import Expert
 from anima.data.offline import Offline
 from anima.data.replay import Replay, Widths
 from anima.domains.domain import Domain, make_domain
+from anima.domains.goal import Keep, find_goal
+from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.evaluation.trials import Trials
 from anima.motion.library import Library, embedded_library
@@ -40,6 +42,8 @@ class Recipe(Generic[C]):
     config: C
     domain: str = "humanoid"  # the world to live in
     library: str = ""  # file of motion clips; left out, those that come with the domain, if clips are needed
+    task: str = ""  # what an agent of one task learns: a task's name or an expression …
+    goal: str = ""  # … or a goal, as FILE:NAME, or NAME of those that come with the domain
     dataset: str = ""  # file of transitions to learn from instead of acting (offline)
     schedule: Schedule = field(default_factory=Schedule)
     collector: Collector.Config = field(default_factory=Collector.Config)
@@ -72,13 +76,24 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
     rows = folder / "rows" if recipe.on_disk else None
-    latent, columns = recipe.config.latent, {}
+    latent, columns, task = getattr(recipe.config, "latent", 0), {}, aim(recipe, domain)
     if agent.tracking is not None:  # its contexts change every step, and so are columns
         latent, columns = 0, {"z": latent, "next_z": latent, "distance": 1}
+    if task is not None:
+        columns = {**columns, "reward": 1}
     worlds = recipe.collector.worlds
     replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
-    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking)
+    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking, task)
     return agent, Data(replay, expert), collector
+
+
+def aim(recipe: Recipe[Any], domain: Domain) -> Task | None:
+    """The one reward to learn, for agents that learn one."""
+    if recipe.task and recipe.goal:
+        raise BadInput(f"task {recipe.task!r} and goal {recipe.goal!r}: one of them is learned, not both")
+    if recipe.goal:
+        return Keep(domain, find_goal(recipe.goal, domain.name))
+    return domain.task(recipe.task) if recipe.task else None
 
 
 def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:

@@ -70,4 +70,36 @@ def small(agent: str) -> Recipe[Any]:
     )
 
 
-RECIPES = {f"smoke.{agent}": small(agent) for agent in agent_names()}
+def single(agent: str) -> Recipe[Any]:
+    """An agent of one task, or of none but exploring."""
+    config = narrowed(default_config(agent), 64, batch=256, discount=0.95, normalize_obs=False)
+    network = replace(config.policy.network, hidden_layers=2)
+    return Recipe(
+        agent,
+        replace(
+            config,
+            policy=replace(config.policy, network=network, rate=RATE / 4, std=0.4),
+            critic=replace(config.critic, network=replace(network, members=2), rate=RATE / 2, slow_rate=SLOW),
+        ),
+        domain="pointmass",
+        task="" if agent == "rnd" else "reach-0.5-0.5",
+        schedule=Schedule(
+            total=12_000,
+            phase_steps=500,
+            phase_updates=50,
+            seed_steps=2_000,
+            log_every=2_500,
+            evaluate_every=12_000,
+            save_every=12_000,
+        ),
+        collector=Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0),
+        replay=12_000,
+        tasks="reach-0.5-0.5",
+        threads=1,
+    )
+
+
+RECIPES = {
+    f"smoke.{agent}": small(agent) if hasattr(default_config(agent), "latent") else single(agent)
+    for agent in agent_names()
+}

@@ -16,7 +16,8 @@ from anima.agents.agent import Data as Source
 from anima.data.expert import Expert
 from anima.data.replay import Replay
 from anima.domains.domain import Domain
-from anima.domains.humanoid.reset import Frames, Mixture
+from anima.domains.starts import Frames, Mixture
+from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.rotation import Array
 from anima.sim.env import BatchEnv, Start, Step
@@ -45,8 +46,11 @@ class Collector:
         seed: int,
         clips: Expert | None = None,
         tracking: Tracking | None = None,
+        task: Task | None = None,
     ) -> None:
+        """`task` is one whose reward is kept beside each transition."""
         self.domain, self.replay, self.config, self.clips = domain, replay, config, clips
+        self.task = task
         if config.start not in domain.starts():
             known = ", ".join(domain.starts())
             raise BadInput(f"the {domain.name} has no start {config.start!r}; it has {known}")
@@ -121,6 +125,8 @@ class Collector:
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
             lost, ended, columns = self._track(agent, step, frame)
+            if self.task is not None:
+                columns["reward"] = self.task.reward(step.state)
             writes.append(partial(self.replay.add, action, *reached, ended, step.diverged, lost, **columns))
             self.obs = step.obs
             more = np.flatnonzero(ended & ~step.ended)
@@ -145,7 +151,8 @@ class Collector:
         if not len(due):
             return []
         self.context[due] = contexts = agent.explore(len(due), data)
-        return [partial(self.replay.steer, due, contexts)] if self.follow is None else []
+        kept = self.follow is None and contexts.shape[1] > 0
+        return [partial(self.replay.steer, due, contexts)] if kept else []
 
     def _track(
         self, agent: Agent, step: Step[Any], frame: Array | None

@@ -7,10 +7,11 @@ from anima.domains.domain import Domain
 from anima.domains.humanoid import kinematics, sense
 from anima.domains.humanoid.body import JOINTS, NAMES, PARENTS, SUBSTEPS, TIMESTEP, model
 from anima.domains.humanoid.hold import hold
-from anima.domains.humanoid.reset import Fall, Mixture, TPose
+from anima.domains.humanoid.reset import Fall, TPose
 from anima.domains.humanoid.state import State
 from anima.domains.humanoid.suites import SUITES
 from anima.domains.humanoid.terms import named
+from anima.domains.starts import Mixture
 from anima.rotation import Array
 from anima.sim.env import Start
 from anima.sim.physics import MujocoPhysics, Physics
@@ -26,7 +27,6 @@ class Humanoid(Domain):
     space = Space(sense.SIZE, len(JOINTS), sense.PARTS)
     velocities = kinematics.NV
     rate = 1 / (SUBSTEPS * TIMESTEP)
-    limit = 300
     tasks = named
     suites = SUITES
     test_start = "fall"
