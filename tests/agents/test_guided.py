@@ -57,6 +57,18 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
     assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
+def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
+    """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
+    agents = [guided(settle=0, alone=0, fitting=100) for _ in range(2)]
+    for lost, agent in enumerate(agents):
+        online, expert = agent.draw(Tracked())
+        online.terminated[:] = bool(lost)
+        agent.update(online, expert)
+    one, other = (agent.state_dict() for agent in agents)
+    differ = {name.split(".")[0] for name, tensor in one.items() if not torch.equal(tensor, other[name])}
+    assert "guide" in differ and not differ & {"measure", "critic", "style"}
+
+
 def test_normalizer_and_backward_map_stay_once_settled() -> None:
     agent = guided(measure={**SIZES["measure"], "backward_rate": 0.0})
     assert "normalize" in moved(agent, 2)

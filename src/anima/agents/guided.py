@@ -33,16 +33,16 @@ class Guided(FBCPR):
         guidance_weight: float = 1.0  # of the guide in what the actor climbs; 0: FB-CPR
         task_weight: float = 0.5  # of Fᵀz there, once it has come in
         style_share: float = 0.2  # of the style critic there, once it has come in
-        tracking_share: float = 0.9  # of the worlds follow clips
+        tracking_share: float = 0.8  # of the worlds follow clips
         reach: float = 6.0  # distance of poses at which such an episode ends as lost
         kernel: float = 2.5  # distance d from a frame is rewarded by exp(−d² / 2 kernel²), from a goal by
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         guide_discount: float = 0.96  # γ of the guide
         settle: int = 1_000  # updates after which the normalizer stays, and B is set to random features
-        alone: int = 40_000  # updates in which the actor climbs the guide alone, and only these two learn
-        fitting: int = 4_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
-        ramp: int = 20_000  # updates over which they then come in
+        alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
+        fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
+        ramp: int = 6_000  # updates over which they then come in
         guide: Critic.Config = field(default_factory=Critic.Config)
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
@@ -99,7 +99,9 @@ class Guided(FBCPR):
             expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
             metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
             z = self.relabel(online, expert_z)
-            metrics |= together(*self.value_fits(online, z))
+            # That a clip was lost ends its following, not the life that F and the style's critic tell of.
+            lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
+            metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % 2 == 0:  # while alone the actor learns half as often (TD3)
             metrics |= self.climb(online.obs, reference[0], z, share)

@@ -44,7 +44,8 @@ class Stored:
             chunk = map_chunk(path)
             rows = np.flatnonzero(chunk["begins"][:-1])
             kept = {"observation": chunk["obs"][rows], "next_terminated": chunk["terminated"][rows]}
-            pieces.append(kept | dict(zip(REACHED, _reached(chunk, rows), strict=True)))
+            names = ("next_observation", *REACHED)
+            pieces.append(kept | dict(zip(names, _reached(chunk, rows), strict=True)))
         if not pieces:
             raise BadInput("there are no stored transitions yet")
         return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

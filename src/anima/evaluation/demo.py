@@ -57,13 +57,13 @@ PROMPTS: dict[str, tuple[Prompt, ...]] = {
         ),
         Prompt(
             "goal",
-            "22_14@60",
-            "Left the pose it is told, a squat; right the body: does it get there from its T-pose, and stay?",
+            "32_03@300",
+            "Left the pose it is told; right the body: does it get there from its T-pose, and stay?",
         ),
         Prompt(
             "motion",
-            "07_03",
-            "Left the clip, a walk; right the body, which has weight and must keep its balance to follow it.",
+            "137_08",
+            "Left the clip, a chicken's walk; right the body, which has weight and must keep its balance.",
         ),
     ),
 }

@@ -74,7 +74,7 @@ def humanoid() -> Recipe[Any]:
             phase_updates=40,
             seed_steps=3_000,
             log_every=6_000,
-            evaluate_every=240_000,
+            evaluate_every=480_000,
             save_every=240_000,
         ),
         collector=Collector.Config(worlds=40, clip_share=0.5, threads=1),
