@@ -98,7 +98,7 @@ def test_what_holds_no_agent_is_told(tmp_path: Path) -> None:
         (tmp_path / "weights.pt", "is a file"),
         (tmp_path / "empty", "holds no agent"),
         (tmp_path / "run", "no whole checkpoint"),
-        ("no-such-model", "shipped models: none yet"),
+        ("no-such-model", "shipped models: humanoid-mini"),
     ):
         with pytest.raises(BadInput, match=fault):
             anima.load(path)

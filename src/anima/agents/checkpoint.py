@@ -40,7 +40,7 @@ def load(path_or_name: Path | str, device: str = "cpu") -> Agent:
         raise BadInput(f"{path} is a file; give the folder of a run, a checkpoint or a published model")
     if path.is_dir():
         raise BadInput(f"{path} holds no agent: no checkpoints, no {DESCRIPTION}, no config.json")
-    names = ", ".join(shipped_models()) or "none yet"
+    names = ", ".join(shipped_models())
     raise BadInput(f"there is no folder {path} and no model of that name; shipped models: {names}")
 
 

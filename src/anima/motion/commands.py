@@ -215,12 +215,13 @@ def download(
 
 def _find_clip(name: str, library: Path | None) -> Clip:
     path = Path(name)
-    if library is None and not path.is_file():
+    is_file = path.suffix.lower() in SUFFIXES
+    if library is None and not is_file:
         library = embedded_library("humanoid")
     if library is not None:
         return Library.open(library).clip(name)
-    if path.suffix.lower() not in SUFFIXES or not path.is_file():
-        raise BadInput(f"{name} is not a motion file; give --library to look it up by name")
+    if not is_file or not path.is_file():
+        raise BadInput(f"there is no motion file {name}; give --library to look a clip up by name")
     (clip, faults), *_ = prepare(Source(path, "", None), Settings())
     for fault in faults:
         print(f"note: {fault}")
