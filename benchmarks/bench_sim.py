@@ -3,43 +3,16 @@
 from collections.abc import Callable
 
 import mujoco
-import mujoco.batch
 import numpy as np
 
 import anima
 from anima.domains.humanoid import body
 from anima.rotation import Array
 from timing import take_turns, verdict
+from worlds import batch_env, raw_batch
 
 WORLDS, STEPS = 50, 30
 ACTIONS = np.random.default_rng(0).uniform(-0.5, 0.5, (STEPS, WORLDS, 69))
-
-
-def batch_env(threads: int) -> Callable[[], None]:
-    env = anima.make_env("humanoid", n=WORLDS, threads=threads, start="fall", limit=None)
-    begin = env.snapshot()
-
-    def run() -> None:
-        env.restore(begin)
-        for action in ACTIONS:
-            env.step(action)
-
-    return run
-
-
-def raw_batch(threads: int) -> Callable[[], None]:
-    """The same worlds and actions through mujoco.batch alone: no observation, no guard, no clock."""
-    env = anima.make_env("humanoid", n=WORLDS, start="fall")
-    batch = mujoco.batch.Batch(body.model(), WORLDS, threads, persistent=True)
-    begin, ctrl = env.physics.snapshot(), batch.bind("ctrl")
-
-    def run() -> None:
-        batch.state[:] = begin
-        for action in ACTIONS:
-            ctrl[:] = action
-            batch.step(nstep=body.SUBSTEPS, stage=mujoco.mjtStage.mjSTAGE_VEL)
-
-    return run
 
 
 def plain_loop() -> Callable[[], None]:
@@ -75,9 +48,9 @@ def observe_one(data: mujoco.MjData) -> Array:
 def main() -> None:
     times = take_turns(
         {
-            "BatchEnv, 2 threads": batch_env(2),
-            "raw batch, 2 threads": raw_batch(2),
-            "BatchEnv, 1 thread": batch_env(1),
+            "BatchEnv, 2 threads": batch_env("humanoid", ACTIONS, 2, "fall"),
+            "raw batch, 2 threads": raw_batch("humanoid", body, ACTIONS, 2, "fall"),
+            "BatchEnv, 1 thread": batch_env("humanoid", ACTIONS, 1, "fall"),
             "plain loop": plain_loop(),
         },
         rounds=7,

@@ -60,14 +60,14 @@ class FBCPR(FB):
     def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
         self.normalize.learn(online.obs, online.next_obs)
         online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
-        expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
+        expert_z = self.encode_clips(expert)
         metrics = self.style_fit(online, expert, expert_z)()
         z = self.relabel(online, expert_z)
         metrics |= together(*self.value_fits(online, z))
         return metrics | self.improve(online, z)
 
     def recall(self, online: Transitions, expert: Segments) -> None:  # type: ignore[override]
-        clip_z = self.encode(self.normalize(expert.next_obs)).repeat_interleave(expert.obs.shape[1], 0)
+        clip_z = self.encode_clips(expert.map_obs(self.normalize))
         shares = self.config.goal_share, self.config.expert_share
         self.mixture_with_clips(self.normalize(online.next_obs), clip_z, *shares)
 

@@ -40,10 +40,8 @@ class FBCPRBC(FB):
 
     def mixture_with(self, online: Transitions, expert: Segments) -> Tensor:
         """(n, d) latents to learn about, those of clips among them."""
-        clip_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
-        return self.mixture_with_clips(
-            online.next_obs, clip_z, self.config.goal_share, self.config.expert_share
-        )
+        shares = self.config.goal_share, self.config.expert_share
+        return self.mixture_with_clips(online.next_obs, self.encode_clips(expert), *shares)
 
     def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
         if expert.action is None:

@@ -96,7 +96,7 @@ class Guided(FBCPR):
             metrics = guide_fit()
         else:
             expert = expert.map_obs(self.normalize)
-            expert_z = self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
+            expert_z = self.encode_clips(expert)
             metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
             z = self.relabel(online, expert_z)
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from anima.agents.agent import Agent, Data
 from anima.agents.draws import Draws
 from anima.agents.player import LatentPlayer, to_numpy, to_torch
+from anima.data.batch import Segments
 from anima.errors import BadInput
 from anima.learners.policy import Policy
 from anima.networks.normalizer import Normalizer, Unchanged
@@ -67,6 +68,10 @@ class LatentAgent(Agent):
         """Segments of normalized frames (k, L, O) -> their latents (k, d): the mean embedding, projected."""
         k, length = frames.shape[:2]
         return self.project(self.embed(frames.flatten(0, 1)).view(k, length, -1).mean(1))
+
+    def encode_clips(self, expert: Segments) -> Tensor:
+        """Normalized segments (k, L, …) -> (k L, d): to each frame the latent of its segment."""
+        return self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
 
     @torch.no_grad()
     def mixture_with_clips(self, next_obs: Tensor, clip_z: Tensor, goals: float, clips: float) -> Tensor:
