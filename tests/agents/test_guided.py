@@ -26,7 +26,7 @@ class Tracked(Data):
 
 
 def guided(**changes: Any) -> Any:
-    schedule = {"settle": 2, "alone": 4, "fitting": 2, "ramp": 2}
+    schedule = {"alone": 4, "fitting": 2, "ramp": 2}
     sizes = SIZES | STYLE | {"guide": {"network": TINY}} | schedule
     return make_agent("guided", SPACE, sizes | changes, seed=3)
 
@@ -51,15 +51,15 @@ def moved(agent: Any, updates: int) -> set[str]:
 
 
 def test_only_policy_and_guide_learn_while_alone() -> None:
-    agent = guided(settle=0)
-    agent.update(*agent.draw(Tracked()))  # sets B, once
+    agent = guided()
+    agent.update(*agent.draw(Tracked()))  # sets the normalizer and B, once
     assert moved(agent, 3) == {"policy", "guide", "updates", "ring"}
     assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
     """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
-    agents = [guided(settle=0, alone=0, fitting=100) for _ in range(2)]
+    agents = [guided(alone=0, fitting=100) for _ in range(2)]
     for lost, agent in enumerate(agents):
         online, expert = agent.draw(Tracked())
         online.terminated[:] = bool(lost)
@@ -70,9 +70,8 @@ def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
 
 
 def test_normalizer_and_backward_map_stay_once_settled() -> None:
-    agent = guided(measure={**SIZES["measure"], "backward_rate": 0.0})
-    assert "normalize" in moved(agent, 2)
-    agent.update(*agent.draw(Tracked()))
+    agent = guided(measure={**SIZES["measure"], "backward_rate": 0.0}, normalize_obs=True)
+    assert {"normalize", "measure"} <= moved(agent, 1)
     settled = agent.measure.backward_map.state_dict()["net.0.weight"].clone()
     assert "normalize" not in moved(agent, 6)
     assert torch.equal(agent.measure.backward_map.state_dict()["net.0.weight"], settled)

@@ -32,7 +32,7 @@ ALONE = 10  # updates of the guided agent's first phase, which the run below lea
 def recipe(**changes: Any) -> Recipe[Any]:
     base = RECIPES["smoke.guided"]
     config = narrowed(base.config, 16, batch=32, segment=4, latent=8, latent_steps=7, ring=200)
-    phases = {"settle": 2, "alone": ALONE, "fitting": 2, "ramp": 2, "normalize_obs": True}
+    phases = {"alone": ALONE, "fitting": 2, "ramp": 2, "normalize_obs": True}
     return replace(base, config=replace(config, **phases), schedule=SCHEDULE, replay=600, **changes)
 
 

@@ -1,6 +1,7 @@
 """Episodes that follow clips: where they begin, what lies ahead, when they are over."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,22 @@ def test_distance_is_between_poses_only(follow: Follow) -> None:
     sensed[0, 1] -= 0.4
     sensed[0, 2:] = 9.0  # velocities do not count
     assert follow.distance(np.array([5]), sensed)[0] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_free_episode_may_rest_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:
+    recipe = tiny("guided")
+    recipe = replace(recipe, collector=replace(recipe.collector, rest=6, limit=20))
+    agent, data, collector = build(recipe, tmp_path)
+    assert collector is not None and collector.follow is not None
+    free = collector.follow.frame < 0
+    assert not collector.resting[~free].any() and collector.resting[free].max() <= 6
+    resting = np.flatnonzero(collector.resting > 0)
+    assert len(resting)
+    held = collector.held[resting].copy()
+    collector.start(agent, data, collector.env.n, random=False)
+    collector.join()
+    rows = resting * data.replay.rows
+    np.testing.assert_allclose(data.replay.data["action"][rows], held, atol=1e-6)
 
 
 def test_transitions_keep_their_reference(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:

@@ -39,7 +39,6 @@ class Guided(FBCPR):
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         guide_discount: float = 0.96  # γ of the guide
-        settle: int = 1_000  # updates after which the normalizer stays, and B is set to random features
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
@@ -55,19 +54,19 @@ class Guided(FBCPR):
             self.ready(self.guide, config.compile)
 
     def draw(self, data: Data) -> tuple[Any, ...]:
-        if self.config.guidance_weight > 0 and int(self.updates) == self.config.settle:
-            self.set_features(data)
+        if self.config.guidance_weight > 0 and int(self.updates) == 0:
+            self.settle(data)
         return super().draw(data)
 
     @torch.no_grad()
-    def set_features(self, data: Data) -> None:
-        """Set B, once, to random features of states, centered and evened out over clips and experience."""
+    def settle(self, data: Data) -> None:
+        """Set the normalizer, and B to random features, centered and evened out over clips and experience."""
         generator = self.draws.generator
         seen = data.replay.draw(SAMPLED, generator).obs
         clips = data.expert.draw(SAMPLED // 4, 8, generator).obs.flatten(0, 1)
-        self.measure.even_out(
-            self.normalize(torch.cat([seen, clips])), self.draws.randn(*[self.config.latent] * 2)
-        )
+        states = torch.cat([seen, clips])
+        self.normalize.settle(states)
+        self.measure.even_out(self.normalize(states), self.draws.randn(*[self.config.latent] * 2))
 
     @property
     def ahead(self) -> int:
@@ -87,8 +86,6 @@ class Guided(FBCPR):
         done = int(self.updates) - self.config.alone
         online = replace(online, z=online.extra["z"])
         reference = self.choose_reference(online)
-        if int(self.updates) <= self.config.settle:
-            self.normalize.learn(online.obs, online.next_obs)
         online = online.map_obs(self.normalize)
         guide_fit, z = self.guide_fit(online, *reference), reference[0]
         if done <= 0:

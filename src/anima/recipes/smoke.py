@@ -48,7 +48,7 @@ def small(agent: str) -> Recipe[Any]:
             style=replace(config.style, rate=RATE / 10, hidden_layers=2),
         )
     if hasattr(config, "guide"):  # the square is small, and so is the time
-        config = replace(config, guide=config.critic, kernel=0.3, settle=20, alone=300, fitting=100, ramp=200)
+        config = replace(config, guide=config.critic, kernel=0.3, alone=300, fitting=100, ramp=200)
     return Recipe(
         agent,
         config,

@@ -35,6 +35,7 @@ class Collector:
         limit: int = 300  # steps an episode
         start: str = "fall"  # where episodes begin that do not begin at a frame of a clip
         clip_share: float = 0.8  # episodes that begin at a frame, its clip drawn by weight
+        rest: int = 0  # the others may first hold the pose they begin in, for at most so many steps
         threads: int = 1  # of the physics; changes no number
         overlap: bool = True  # act while learning; changes no number
 
@@ -66,8 +67,11 @@ class Collector:
         self.env = BatchEnv(domain, config.worlds, config.threads, seed, start, limit=config.limit)
         self.rng = np.random.default_rng([seed, config.worlds])
         self.obs = self.env.reset()
+        self.resting = np.zeros(config.worlds, int)  # steps that each world still holds its pose
+        self.held = np.zeros((config.worlds, domain.space.action))  # the control that does
         self.context: Array | None = None
         self.steps = 0
+        self.followed, self.losses = 0, 0  # steps that followed a clip, and clips lost, since the last log
         self.shadow: Agent | None = None
         self.pool = ThreadPoolExecutor(1, "collector")
         self.phase: Future[list[partial[None]]] | None = None
@@ -121,6 +125,8 @@ class Collector:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
                 action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
+                action = np.where(self.resting[:, None] > 0, self.held, action)
+                self.resting = np.maximum(self.resting - 1, 0)
             frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
@@ -172,6 +178,7 @@ class Collector:
             distance[ids] = self.follow.distance(frame[ids], step.next_obs[ids])
             over[ids] = self.follow.finished(frame[ids] + 1)
         lost = distance > agent.tracking.reach
+        self.followed, self.losses = self.followed + len(ids), self.losses + int(lost.sum())
         ended = step.ended | lost | over
         columns = {"z": self.context, "next_z": following, "distance": distance}
         self.context = np.where(ended[:, None], self.context, following)
@@ -180,11 +187,21 @@ class Collector:
         return lost, ended, columns
 
     def _begin(self, ids: Array) -> partial[None]:
+        if self.config.rest > 0:
+            free = ids if self.follow is None else ids[self.follow.frame[ids] < 0]
+            self.resting[ids] = 0
+            self.resting[free] = self.rng.integers(0, self.config.rest + 1, len(free))
+            self.held[free] = self.domain.hold(self.obs[free])
         physics = self.env.physics
         return partial(self.replay.begin, ids, self.obs[ids], physics.qpos[ids], physics.qvel[ids])
 
     def counts(self) -> dict[str, float]:
-        return {"collector/diverged": float(self.env.divergences)}
+        """What is to be logged: worlds diverged, and for how many steps a clip is followed until lost."""
+        told = {"collector/diverged": float(self.env.divergences)}
+        if self.follow is not None:
+            told["collector/followed"] = self.followed / max(self.losses, 1)
+            self.followed = self.losses = 0
+        return told
 
     def snapshot(self) -> dict[str, Any]:
         """All that decides what will be collected."""
@@ -192,8 +209,11 @@ class Collector:
             "env": self.env.snapshot(),
             "context": self.context,
             "frame": None if self.follow is None else self.follow.frame,
+            "resting": self.resting,
+            "held": self.held,
             "rng": self.rng.bit_generator.state,
             "steps": self.steps,
+            "followed": [self.followed, self.losses],
             "divergences": self.env.divergences,
         }
 
@@ -204,5 +224,7 @@ class Collector:
         if self.follow is not None:
             self.follow.frame = np.array(saved["frame"])
         self.context = saved["context"]
+        self.resting, self.held = np.array(saved["resting"]), np.array(saved["held"])
         self.rng.bit_generator.state = saved["rng"]
         self.steps, self.env.divergences = saved["steps"], saved["divergences"]
+        self.followed, self.losses = saved["followed"]

@@ -20,4 +20,4 @@ def joint_angles(obs: Array) -> Array:
     turns = rotation.from_six(obs[:, PARTS["rotations"]].reshape(len(obs), len(PARENTS), 6))
     parents = turns[:, list(PARENTS[1:])]
     angles = rotation.to_euler(np.swapaxes(parents, -1, -2) @ turns[:, 1:])
-    return angles.reshape(len(obs), -1)
+    return angles.reshape(len(obs), 3 * len(PARENTS[1:]))
