@@ -25,6 +25,7 @@ SMALL = {
     "policy": {"network": {"hidden": 8}},
 }
 SINGLE = ("td3", "rnd")
+EXTRAS = ("z", "next_z", "distance", "future", "reward")
 
 
 def trained(name: str = "fbcpr") -> Any:
@@ -39,7 +40,7 @@ def trained(name: str = "fbcpr") -> Any:
         *(torch.randn(8, n, generator=g) for n in (5, 2, 5)),
         torch.zeros(8, dtype=torch.bool),
         torch.ones(8, 4),
-        {k: torch.ones(8, n) for k, n in (("z", 4), ("next_z", 4), ("distance", 1), ("reward", 1))},
+        {k: torch.ones(8, n) for k, n in zip(EXTRAS, (4, 4, 1, 5, 1), strict=True)},
     )
     clips = Segments(
         torch.randn(4, 2, 5, generator=g), torch.randn(4, 2, 5, generator=g), torch.zeros(4, 2, 2)

@@ -16,6 +16,13 @@ from anima.data.batch import Transitions
 class Tracked(Data):
     """Transitions of which every other one follows a clip."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.replay.draw_futures = self.draw_futures
+
+    def draw_futures(self, n: int, generator: torch.Generator, _discount: float) -> tuple[Any, torch.Tensor]:
+        return self.draw(n, generator), torch.randn(n, 5, generator=generator)
+
     def draw(self, n: int, *rest: Any) -> Any:
         drawn = super().draw(n, *rest)
         if isinstance(drawn, Transitions):
@@ -92,7 +99,7 @@ def test_features_are_centered_and_evened_out() -> None:
 
 def test_reference_is_the_clip_or_a_goal() -> None:
     agent = guided(guide_goals=0.0, kernel=2.0)
-    online = Tracked().draw(8, torch.Generator().manual_seed(0))
+    online, _ = agent.draw(Tracked())
     z, next_z, reward, lost = agent.choose_reference(online)
     follows = online.extra["distance"][:, 0] >= 0
     assert torch.equal(z[follows], online.extra["z"][follows])
@@ -100,17 +107,27 @@ def test_reference_is_the_clip_or_a_goal() -> None:
     # Row 4 is 4 / 4 = 1 away from its frame: exp(-1² / (2 · 2²)) = exp(-1/8)
     assert reward[4].item() == pytest.approx(math.exp(-1 / 8))
     assert torch.equal(z[~follows], next_z[~follows]) and not lost[~follows].any()
-    assert z.norm(dim=-1).numpy() == pytest.approx(np.full(8, 2.0), rel=1e-5)  # √4, as all latents
+    assert z.norm(dim=-1).numpy() == pytest.approx(np.full(len(z), 2.0), rel=1e-5)  # √4, as all latents
 
 
 def test_a_goal_far_away_still_draws() -> None:
-    """A goal is a state of the batch: here the own one, or one 3 away, 1 / (1 + 3²/2²) = 4/13."""
-    agent = guided(kernel=2.0)
-    online = Tracked().draw(2, torch.Generator().manual_seed(0))
+    """A goal is a state of the batch: here as the own one, or 3 away, 1 / (1 + 3²/2²) = 4/13."""
+    agent = guided(kernel=2.0, own_goals=0.0)
+    online, _ = agent.draw(Tracked())
     online.extra["distance"][:] = -1
-    online.next_obs[:, :3] = torch.tensor([[0.0, 0, 0], [0, 3, 0]])
-    rewards = {round(r, 5) for _ in range(20) for r in agent.choose_reference(online)[2].tolist()}
+    online.next_obs[:, :3] = torch.arange(len(online.obs))[:, None] % 2 * torch.tensor([0.0, 3, 0])
+    rewards = {round(r, 5) for _ in range(5) for r in agent.choose_reference(online)[2].tolist()}
     assert rewards == {1.0, round(4 / 13, 5)}
+
+
+def test_a_goal_may_be_what_the_body_came_to() -> None:
+    agent = guided(own_goals=1.0, guide_goals=1.0)
+    online, _ = agent.draw(Tracked())
+    z, next_z, reward, _ = agent.choose_reference(online)
+    goal = agent.project(agent.embed(agent.normalize(online.extra["future"])))
+    assert torch.equal(z, goal) and torch.equal(next_z, goal)
+    away = (online.next_obs - online.extra["future"])[:, agent.space.parts["pose"]].norm(dim=-1)
+    torch.testing.assert_close(reward, 1 / (1 + (away / agent.config.kernel).square()))
 
 
 def test_terms_are_on_one_scale() -> None:

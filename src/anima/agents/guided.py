@@ -38,6 +38,7 @@ class Guided(FBCPR):
         kernel: float = 2.5  # distance d from a frame is rewarded by exp(−d² / 2 kernel²), from a goal by
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
+        own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         guide_discount: float = 0.96  # γ of the guide
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
@@ -54,9 +55,14 @@ class Guided(FBCPR):
             self.ready(self.guide, config.compile)
 
     def draw(self, data: Data) -> tuple[Any, ...]:
-        if self.config.guidance_weight > 0 and int(self.updates) == 0:
+        if self.config.guidance_weight == 0:
+            return super().draw(data)
+        if int(self.updates) == 0:
             self.settle(data)
-        return super().draw(data)
+        c, generator = self.config, self.draws.generator
+        expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
+        online, future = data.replay.draw_futures(c.batch, generator, c.discount)
+        return replace(online, extra={**online.extra, "future": future}), expert
 
     @torch.no_grad()
     def settle(self, data: Data) -> None:
@@ -108,10 +114,12 @@ class Guided(FBCPR):
     def choose_reference(self, online: Transitions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Latents z and z' that encode the reference, the reward of being near it, and whether it was lost.
 
-        Rows that follow a clip keep its frames; a share of them, and all others, get goals from the batch.
+        Rows that follow a clip keep its frames; a share of them, and all others, get goals: states of the
+        batch, or what the body itself came to later, which lets it learn to stay as it is, and small steps.
         """
         n, pose = len(online.obs), self.space.parts["pose"]
-        goal = online.next_obs[self.draws.randperm(n)]
+        own = self.draws.rand(n, 1) < self.config.own_goals
+        goal = torch.where(own, online.extra["future"], online.next_obs[self.draws.randperm(n)])
         distance = online.extra["distance"][:, 0]
         to_goal = (self.draws.rand(n, 1)[:, 0] < self.config.guide_goals) | (distance < 0)
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)

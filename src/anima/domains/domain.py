@@ -41,6 +41,7 @@ class Domain(ABC):
     rate: float  # control steps a second
     tasks: Grammar
     suites: dict[str, tuple[str, ...]]  # the tasks it is judged by, in categories
+    composed_suites: dict[str, tuple[str, ...]] = {}  # tasks that join two of these; scored by themselves
     training_suites: dict[str, tuple[str, ...]] = {}  # tasks to learn from, where these are kept apart
     test_start: str  # which of its starts they are judged from
     near: float = 2.0  # distance of poses that counts as reached; published, of the humanoid

@@ -14,7 +14,11 @@ def tasks(domain: str = "humanoid") -> None:
     print(f"Tasks of the {domain}")
     families = world.tasks.families.items()
     show([(pattern.replace(":unsigned", ""), (family.__doc__ or "").strip()) for pattern, family in families])
-    for title, suites in (("Official tasks", world.suites), ("Training tasks", world.training_suites)):
+    for title, suites in (
+        ("Official tasks", world.suites),
+        ("Composed tasks", world.composed_suites),
+        ("Training tasks", world.training_suites),
+    ):
         if suites:
             print(f"\n{title}")
             show([(category, " ".join(names)) for category, names in suites.items()])

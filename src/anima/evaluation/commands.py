@@ -179,8 +179,9 @@ def suites(
 ) -> Iterator[tuple[str, int, Run]]:
     """Label, number of items and evaluation of each suite asked for."""
     if wanted in ("reward", "all"):
-        size = sum(len(names) for names in world.suites.values())
-        yield "reward", size, lambda trials: evaluate_rewards(subject, world, world.suites, trials)
+        for label, tasks in (("reward", world.suites), ("reward composed", world.composed_suites)):
+            if tasks:
+                yield label, sum(map(len, tasks.values())), _rewards(subject, world, tasks, label)
     if wanted in ("goal", "all"):
         poses = (
             load_goals(goals, world.name)
@@ -196,6 +197,10 @@ def suites(
             ]
             if clips:
                 yield f"tracking {split}", len(clips), _tracking(subject, world, clips, f"tracking {split}")
+
+
+def _rewards(subject: Subject, world: Domain, tasks: dict[str, tuple[str, ...]], label: str) -> Run:
+    return lambda trials: evaluate_rewards(subject, world, tasks, trials, label)
 
 
 def _tracking(subject: Subject, world: Domain, clips: Sequence[Clip], label: str) -> Run:

@@ -18,7 +18,11 @@ log = logging.getLogger(__name__)
 
 
 def evaluate_rewards(
-    subject: Subject, domain: Domain, tasks: Mapping[str, Sequence[str]], trials: Trials
+    subject: Subject,
+    domain: Domain,
+    tasks: Mapping[str, Sequence[str]],
+    trials: Trials,
+    label: str = "reward",
 ) -> Iterator[Result]:
     """Results of tasks, given by category, one by one as they are finished.
 
@@ -45,7 +49,7 @@ def evaluate_rewards(
         mine = [next(played) for _ in plan(i)]
         returns = episode_returns(task, mine, domain) if mine else np.zeros(trials.episodes)
         failed = sum(trajectory.diverged is not None for trajectory in mine)
-        yield Result("reward", i, task.name, category, {"return": returns.tolist()}, failed)
+        yield Result(label, i, task.name, category, {"return": returns.tolist()}, failed)
 
 
 def coordinates(state: Any, obs: Array) -> Array:

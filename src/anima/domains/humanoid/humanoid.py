@@ -9,7 +9,7 @@ from anima.domains.humanoid.body import JOINTS, NAMES, PARENTS, SUBSTEPS, TIMEST
 from anima.domains.humanoid.hold import hold
 from anima.domains.humanoid.reset import Fall, TPose
 from anima.domains.humanoid.state import State
-from anima.domains.humanoid.suites import SUITES
+from anima.domains.humanoid.suites import COMPOSED, SUITES
 from anima.domains.humanoid.terms import named
 from anima.domains.starts import Mixture
 from anima.rotation import Array
@@ -28,7 +28,7 @@ class Humanoid(Domain):
     velocities = kinematics.NV
     rate = 1 / (SUBSTEPS * TIMESTEP)
     tasks = named
-    suites = SUITES
+    suites, composed_suites = SUITES, COMPOSED
     test_start = "fall"
 
     def physics(self, n: int, threads: int) -> MujocoPhysics:
