@@ -199,3 +199,22 @@ def test_log_likelihood() -> None:
         nn.init.zeros_(parameter)
     likely = learner.log_likelihood(torch.ones(1, 3), torch.ones(1, 1), torch.tensor([[0.2, 0.4]]))
     assert likely.item() == pytest.approx(-2.5)
+
+
+def test_moderation_is_the_squared_excess_before_tanh() -> None:
+    """Outputs of 3 and -0.5 exceed 1 by 2 and by nothing: 0.1 · 2² in the loss, and a slope of 0.2 · 2."""
+    plain, moderate = (
+        Policy(3, 1, 2, Policy.Config(TwoStream.Config(hidden=4, members=1), moderation=weight))
+        for weight in (0.0, 0.1)
+    )
+    obs, z, noise = torch.zeros(5, 3), torch.zeros(5, 1), torch.zeros(5, 2)
+    losses = []
+    for learner in (plain, moderate):
+        for parameter in learner.parameters():
+            parameter.data.zero_()
+        learner.actor.head[-1].bias.data = torch.tensor([3.0, -0.5])
+        loss, _ = learner.loss(obs, z, noise, lambda obs, z, action: (0 * action.sum(-1), {}))
+        losses.append(loss)
+    assert losses[0].item() == 0 and losses[1].item() == pytest.approx(0.4)
+    losses[1].backward()
+    assert moderate.actor.head[-1].bias.grad.tolist() == pytest.approx([0.4, 0])

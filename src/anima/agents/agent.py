@@ -24,6 +24,11 @@ class Replay(Protocol):
     def draw(self, n: int, generator: torch.Generator) -> Transitions:
         """n transitions, uniformly with replacement"""
 
+    def draw_futures(
+        self, n: int, generator: torch.Generator, discount: float | None = None
+    ) -> tuple[Transitions, Tensor]:
+        """Such transitions, and for each an observation that its body came to later"""
+
 
 class Expert(Protocol):
     """Where clips are kept."""

@@ -23,6 +23,8 @@ class Policy(Learner):
         std: float = 0.2  # deviation of the action noise
         noise_clip: float = 0.3  # bound on that noise within losses; data are collected without it
         pessimism: float = 0.5  # how much disagreement of an ensemble lowers a value the actor climbs
+        moderation: float = 0.0  # weight of the squared excess over 1 of what tanh is taken of: saturated, it
+        # passes no slope, and the action is stuck
         weight_decay: float = 0.0  # L2 added to the gradient
         grad_clip: float = 0.0  # bound on the gradient's norm; 0: none
 
@@ -33,8 +35,14 @@ class Policy(Learner):
         self.trains(actor=config.rate, weight_decay=config.weight_decay, clip=config.grad_clip)
 
     def loss(self, obs: Tensor, z: Tensor, noise: Tensor, objective: Objective) -> Loss:
-        value, metrics = objective(obs, z, self.perturb(self.actor(obs, z), noise))
-        return -value.mean(), metrics
+        unbounded = self.actor.unbounded(obs, z)
+        value, metrics = objective(obs, z, self.perturb(unbounded.tanh(), noise))
+        loss = -value.mean()
+        if self.config.moderation > 0:
+            excess = (unbounded.abs() - 1).clamp(min=0)
+            loss = loss + self.config.moderation * excess.square().sum(-1).mean()
+            metrics = {**metrics, "excess": excess.mean()}
+        return loss, metrics
 
     def perturb(self, mean: Tensor, noise: Tensor) -> Tensor:
         """An action as losses draw it, from standard-normal noise."""

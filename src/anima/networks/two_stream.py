@@ -62,7 +62,11 @@ class Actor(TwoStream):
 
     def forward(self, obs: Tensor, context: Tensor, action: Tensor | None = None) -> Tensor:
         """(n, O), (n, d) -> (n, A) in (-1, 1)"""
-        return super().forward(obs, context)[0].tanh()
+        return self.unbounded(obs, context).tanh()
+
+    def unbounded(self, obs: Tensor, context: Tensor) -> Tensor:
+        """(n, A) what the hyperbolic tangent is taken of"""
+        return super().forward(obs, context)[0]
 
 
 def perturb(mean: Tensor, noise: Tensor, std: float, clip: float | None = None) -> Tensor:

@@ -63,7 +63,8 @@ def humanoid() -> Recipe[Any]:
         forward_rate=RATE,
         backward_rate=0.0,
     )
-    policy = replace(config.policy, network=replace(config.policy.network, **plain), rate=RATE)
+    network = replace(config.policy.network, **plain)
+    policy = replace(config.policy, network=network, rate=RATE, moderation=0.1)
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=critic)
     return Recipe(
         "guided",
@@ -77,7 +78,7 @@ def humanoid() -> Recipe[Any]:
             evaluate_every=480_000,
             save_every=240_000,
         ),
-        collector=Collector.Config(worlds=40, clip_share=0.5, threads=1),
+        collector=Collector.Config(worlds=40, clip_share=0.5, rest=100, threads=1),
         replay=1_000_000,
         tasks="move-ego-0-0 move-ego-0-2 raisearms-h-h sitonground",
         threads=1,
