@@ -100,13 +100,14 @@ def test_features_are_centered_and_evened_out() -> None:
 def test_reference_is_the_clip_or_a_goal() -> None:
     agent = guided(guide_goals=0.0, kernel=2.0)
     online, _ = agent.draw(Tracked())
-    z, next_z, reward, lost = agent.choose_reference(online)
+    reference = agent.choose_reference(online)
+    z, next_z = reference.z, reference.next_z
     follows = online.extra["distance"][:, 0] >= 0
     assert torch.equal(z[follows], online.extra["z"][follows])
     assert torch.equal(next_z[follows], online.extra["next_z"][follows])
     # Row 4 is 4 / 4 = 1 away from its frame: exp(-1² / (2 · 2²)) = exp(-1/8)
-    assert reward[4].item() == pytest.approx(math.exp(-1 / 8))
-    assert torch.equal(z[~follows], next_z[~follows]) and not lost[~follows].any()
+    assert reference.reward[4].item() == pytest.approx(math.exp(-1 / 8))
+    assert torch.equal(z[~follows], next_z[~follows]) and not reference.lost[~follows].any()
     assert z.norm(dim=-1).numpy() == pytest.approx(np.full(len(z), 2.0), rel=1e-5)  # √4, as all latents
 
 
@@ -116,18 +117,36 @@ def test_a_goal_far_away_still_draws() -> None:
     online, _ = agent.draw(Tracked())
     online.extra["distance"][:] = -1
     online.next_obs[:, :3] = torch.arange(len(online.obs))[:, None] % 2 * torch.tensor([0.0, 3, 0])
-    rewards = {round(r, 5) for _ in range(5) for r in agent.choose_reference(online)[2].tolist()}
+    rewards = {round(r, 5) for _ in range(5) for r in agent.choose_reference(online).reward.tolist()}
     assert rewards == {1.0, round(4 / 13, 5)}
 
 
 def test_a_goal_may_be_what_the_body_came_to() -> None:
     agent = guided(own_goals=1.0, guide_goals=1.0)
     online, _ = agent.draw(Tracked())
-    z, next_z, reward, _ = agent.choose_reference(online)
+    reference = agent.choose_reference(online)
     goal = agent.project(agent.embed(agent.normalize(online.extra["future"])))
-    assert torch.equal(z, goal) and torch.equal(next_z, goal)
+    assert torch.equal(reference.z, goal) and torch.equal(reference.next_z, goal)
     away = (online.next_obs - online.extra["future"])[:, agent.space.parts["pose"]].norm(dim=-1)
-    torch.testing.assert_close(reward, 1 / (1 + (away / agent.config.kernel).square()))
+    torch.testing.assert_close(reference.reward, 1 / (1 + (away / agent.config.kernel).square()))
+    assert torch.equal(reference.own_reward, reference.reward)
+
+
+def test_what_led_to_an_own_goal_is_imitated() -> None:
+    """With a guide that does not care, the policy comes to repeat the actions of the batch."""
+    quick = {**SIZES["policy"], "rate": 1e-2}
+    agent = guided(own_goals=1.0, guide_goals=1.0, alone=1000, guidance_weight=1e-6, policy=quick)
+    online, expert = agent.draw(Tracked())
+    online.extra["future"][:] = online.next_obs  # reached at once
+    z = agent.project(agent.embed(agent.normalize(online.next_obs)))
+
+    def error() -> float:
+        return float((agent.policy.mean(agent.normalize(online.obs), z) - online.action).square().mean())
+
+    before = error()
+    for _ in range(200):
+        agent.update(online, expert)
+    assert error() < 0.3 * before
 
 
 def test_terms_are_on_one_scale() -> None:

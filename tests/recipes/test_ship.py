@@ -13,7 +13,7 @@ import torch
 
 import anima
 from anima.agents import checkpoint
-from anima.agents.checkpoint import shipped_models
+from anima.agents.checkpoint import find_model, shipped_models
 from anima.cli import main
 from anima.data.files import read_arrays, verify
 from anima.errors import BadInput
@@ -222,6 +222,14 @@ def matching() -> list[str]:
     return [word for key, value in sizes.items() for word in (f"--config.{key}", str(value))] + [
         "--config.normalize-obs"
     ]
+
+
+def test_a_domains_name_stands_for_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_model("humanoid") == find_model("humanoid-mini") == shipped_models()["humanoid-mini"]
+    assert find_model("nobody") == Path("nobody")
+    (tmp_path / "humanoid").mkdir()
+    assert find_model("humanoid") == Path("humanoid")
 
 
 @pytest.mark.parametrize("name", shipped_models())

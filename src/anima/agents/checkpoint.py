@@ -102,9 +102,12 @@ def newest_whole(run: Path, elsewhere: Path | None = None) -> Path:
 
 
 def find_model(path_or_name: Path | str) -> Path:
-    """A path that exists as it is; else the folder of the shipped model of that name, if there is one."""
-    path = Path(path_or_name)
-    return path if path.exists() else shipped_models().get(str(path_or_name), path)
+    """A path that exists as it is; else the folder of the shipped model of that name, if there is one.
+
+    A domain's name stands for its model: walker for walker-mini.
+    """
+    path, models = Path(path_or_name), shipped_models()
+    return path if path.exists() else models.get(str(path), models.get(f"{path}-mini", path))
 
 
 def shipped_models() -> dict[str, Path]:

@@ -24,6 +24,17 @@ from anima.sim.space import Space
 SAMPLED = 8192  # states over which B is evened out
 
 
+@dataclass(frozen=True)
+class Reference:
+    """What n bodies should be near, and how near they came."""
+
+    z: Tensor  # (n, d) the latent that encodes it
+    next_z: Tensor  # (n, d) the same a step later
+    reward: Tensor  # (n,) of being near
+    lost: Tensor  # (n,) bool: too far from a clip
+    own_reward: Tensor  # (n,) the reward where it is a goal that the body came to itself, 0 elsewhere
+
+
 @agent("guided")
 class Guided(FBCPR):
     """FB-CPR with a guide; with guidance_weight 0 it is FB-CPR exactly."""
@@ -39,6 +50,7 @@ class Guided(FBCPR):
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
+        imitation: float = 2.0  # pull toward the action by which it then came near
         guide_discount: float = 0.96  # γ of the guide
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
@@ -93,7 +105,7 @@ class Guided(FBCPR):
         online = replace(online, z=online.extra["z"])
         reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
-        guide_fit, z = self.guide_fit(online, *reference), reference[0]
+        guide_fit, z = self.guide_fit(online, reference), reference.z
         if done <= 0:
             self.ring.add(z)
             metrics = guide_fit()
@@ -107,12 +119,12 @@ class Guided(FBCPR):
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % 2 == 0:  # while alone the actor learns half as often (TD3)
-            metrics |= self.climb(online.obs, reference[0], z, share)
+            metrics |= self.climb(online, reference, z, share)
         return metrics
 
     @torch.no_grad()
-    def choose_reference(self, online: Transitions) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Latents z and z' that encode the reference, the reward of being near it, and whether it was lost.
+    def choose_reference(self, online: Transitions) -> Reference:
+        """What each body should be near.
 
         Rows that follow a clip keep its frames; a share of them, and all others, get goals: states of the
         batch, or what the body itself came to later, which lets it learn to stay as it is, and small steps.
@@ -129,17 +141,19 @@ class Guided(FBCPR):
         near_goal = 1 / (1 + (away / self.config.kernel).square())
         reward = torch.where(to_goal, near_goal, near_frame)
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
-        return z, next_z, reward, online.terminated & ~to_goal
+        own_reward = torch.where(to_goal & own[:, 0], reward, 0.0)
+        return Reference(z, next_z, reward, online.terminated & ~to_goal, own_reward)
 
-    def guide_fit(self, online: Transitions, z: Tensor, next_z: Tensor, reward: Tensor, lost: Tensor) -> Fit:
-        next_action = self.policy.perturb(self.policy.mean(online.next_obs, next_z), self.noise(z))
-        batch = replace(online, terminated=lost)
-        return partial(self.guide.fit, batch, z, reward, next_action, self.config.guide_discount, next_z)
+    def guide_fit(self, online: Transitions, to: Reference) -> Fit:
+        next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))
+        batch, discount = replace(online, terminated=to.lost), self.config.guide_discount
+        return partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)
 
-    def climb(self, obs: Tensor, reference: Tensor, z: Tensor, share: float) -> Metrics:
+    def climb(self, online: Transitions, reference: Reference, z: Tensor, share: float) -> Metrics:
         """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""
-        half = len(obs) if share == 0 else len(obs) // 2
-        latents = torch.cat([reference[:half], z[half:]])
+        half = len(z) if share == 0 else len(z) // 2
+        latents = torch.cat([reference.z[:half], z[half:]])
+        pull = self.config.imitation * reference.own_reward[:half, None]
 
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
             at = action.detach().requires_grad_()
@@ -147,6 +161,7 @@ class Guided(FBCPR):
             guide = self.guide.value(obs[:half], z[:half], at[:half], pessimism)
             slope = torch.zeros_like(at)
             slope[:half] = self.config.guidance_weight * slope_of(guide, at)[:half]
+            slope[:half] += pull * (online.action - at.detach())[:half]
             metrics = {"guide": guide.mean()}
             if share > 0:
                 rows = (obs[half:], z[half:], at[half:])
@@ -156,7 +171,7 @@ class Guided(FBCPR):
                 metrics |= {"task": task.mean(), "style": style.mean()}
             return (slope * action).sum(-1), metrics
 
-        return self.policy.fit(obs, latents, self.noise(latents), objective)
+        return self.policy.fit(online.obs, latents, self.noise(latents), objective)
 
 
 def slope_of(value: Tensor, action: Tensor) -> Tensor:
