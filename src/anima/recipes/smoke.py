@@ -11,6 +11,16 @@ from anima.training.loop import Schedule
 
 RATE = 4e-3  # learning rate: little time calls for large steps
 SLOW = 0.2  # share of the way slow copies move each step, for the same reason
+SCHEDULE = Schedule(
+    total=23_000,
+    phase_steps=500,
+    phase_updates=50,
+    seed_steps=8_000,
+    log_every=2_500,
+    evaluate_every=20_000,
+    save_every=20_000,
+)
+COLLECTOR = Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0)
 
 
 def small(agent: str) -> Recipe[Any]:
@@ -54,16 +64,8 @@ def small(agent: str) -> Recipe[Any]:
         config,
         domain="pointmass",
         library="pointmass-demonstrations" if with_clips else "",
-        schedule=Schedule(
-            total=17_000 if with_style else 23_000,
-            phase_steps=500,
-            phase_updates=50,
-            seed_steps=8_000,
-            log_every=2_500,
-            evaluate_every=20_000,
-            save_every=20_000,
-        ),
-        collector=Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0),
+        schedule=replace(SCHEDULE, total=17_000 if with_style else 23_000),
+        collector=COLLECTOR,
         replay=30_000,
         tasks="reach-0.5-0.5 rush-0",
         threads=1,
@@ -83,16 +85,8 @@ def single(agent: str) -> Recipe[Any]:
         ),
         domain="pointmass",
         task="" if agent == "rnd" else "reach-0.5-0.5",
-        schedule=Schedule(
-            total=12_000,
-            phase_steps=500,
-            phase_updates=50,
-            seed_steps=2_000,
-            log_every=2_500,
-            evaluate_every=12_000,
-            save_every=12_000,
-        ),
-        collector=Collector.Config(worlds=10, limit=50, start="anywhere", clip_share=0.0),
+        schedule=replace(SCHEDULE, total=12_000, seed_steps=2_000, evaluate_every=12_000, save_every=12_000),
+        collector=COLLECTOR,
         replay=12_000,
         tasks="reach-0.5-0.5",
         threads=1,

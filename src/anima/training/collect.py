@@ -35,7 +35,7 @@ class Collector:
         limit: int = 300  # steps an episode
         start: str = "fall"  # where episodes begin that do not begin at a frame of a clip
         clip_share: float = 0.8  # episodes that begin at a frame, its clip drawn by weight
-        rest: int = 0  # the others may first hold the pose they begin in, for at most so many steps
+        rest: int = 0  # an episode that follows no clip may first hold its pose, at most so many steps
         threads: int = 1  # of the physics; changes no number
         overlap: bool = True  # act while learning; changes no number
 
@@ -125,8 +125,8 @@ class Collector:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
                 action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
-                action = np.where(self.resting[:, None] > 0, self.held, action)
-                self.resting = np.maximum(self.resting - 1, 0)
+            action = np.where(self.resting[:, None] > 0, self.held, action)
+            self.resting = np.maximum(self.resting - 1, 0)
             frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
