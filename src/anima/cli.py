@@ -19,7 +19,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "prompt the shipped models in all three ways; write one page with videos",
     ),
     "train": ("anima.recipes.commands:train", "train an agent as a recipe says, or go on with a run"),
-    "dataset": ("anima.training.dataset:dataset", "write what a run has seen as a file to learn from"),
+    "demos": (
+        "anima.recipes.demos:demos",
+        "train experts for a domain's tasks and goals; record what they do",
+    ),
+    "dataset": (
+        "anima.training.dataset:dataset",
+        "write what runs have seen, or demonstrations, as a file to learn from",
+    ),
     "prompt": ("anima.prompting.commands:prompt", "let a reward, a goal or a motion steer a trained agent"),
     "ship": ("anima.recipes.ship:ship", "make a small model that others can use of a run"),
     "scores": ("anima.recipes.ship:scores", "write what a model scored beside its weights"),

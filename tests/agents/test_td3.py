@@ -16,7 +16,7 @@ from anima.data.offline import Offline
 from anima.domains.domain import make_domain
 from anima.domains.goal import Keep, make_goal, save_goals
 from anima.errors import BadInput
-from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.reward import evaluate_rewards, tasks_asked
 from anima.evaluation.trials import Trials
 from anima.learners.novelty import Novelty
 from anima.prompting.prompt import Prompter
@@ -150,7 +150,9 @@ def test_td3_learns_a_task_of_the_point_mass(tmp_path: Path) -> None:
     domain = make_domain("pointmass")
     trials = Trials(domain.starts()["anywhere"], episodes=40, steps=50, seed=1)
     suite = {"": ["reach-0.5-0.5"]}
-    earned = next(evaluate_rewards(Prompter(agent, data.replay), domain, suite, trials)).mean("return")
+    earned = next(
+        evaluate_rewards(Prompter(agent, data.replay), domain, tasks_asked(domain, suite), trials)
+    ).mean("return")
 
     class Controller:
         def reward_context(self, task: Any) -> None: ...
@@ -160,7 +162,7 @@ def test_td3_learns_a_task_of_the_point_mass(tmp_path: Path) -> None:
         def act(self, obs: Any, time: Any) -> Any:
             return steer(obs[:, :2], obs[:, 2:], np.array([0.5, 0.5]))
 
-    best = next(evaluate_rewards(Controller(), domain, suite, trials)).mean("return")  # type: ignore[arg-type]
+    best = next(evaluate_rewards(Controller(), domain, tasks_asked(domain, suite), trials)).mean("return")  # type: ignore[arg-type]
     assert earned >= 0.9 * best
     assert final_distance(agent, (0.5, 0.5)) < 0.15
 
@@ -211,7 +213,7 @@ def parts(recipe: Recipe[Any], folder: Path, run: Run, schedule: Schedule) -> An
 def test_what_rnd_has_seen_becomes_a_dataset(tmp_path: Path, capsys: Any) -> None:
     recipe = replace(RECIPES["smoke.rnd"], schedule=Schedule(600, 100, 2, 200, 10**6, 10**6, 10**6))
     _, data = learn(recipe, tmp_path / "run")
-    main(["dataset", str(tmp_path / "run"), str(tmp_path / "seen.npz")])
+    main(["dataset", str(tmp_path / "run"), "--out", str(tmp_path / "seen.npz")])
     assert "600 transitions" in capsys.readouterr().out
     seen, kept = Offline(tmp_path / "seen.npz"), data.replay
     rows = np.flatnonzero(kept.data["begins"])
@@ -224,8 +226,8 @@ def test_what_rnd_has_seen_becomes_a_dataset(tmp_path: Path, capsys: Any) -> Non
     assert collector is None
     agent.update(*agent.draw(source))
     for arguments, message in (
-        (["dataset", str(tmp_path / "run"), str(tmp_path / "seen.h5")], "must end in .npz"),
-        (["dataset", str(tmp_path / "seen.npz"), str(tmp_path / "more.npz")], "is no run that acted"),
+        (["dataset", str(tmp_path / "run"), "--out", str(tmp_path / "seen.h5")], "must end in .npz"),
+        (["dataset", str(tmp_path / "seen.npz"), "--out", str(tmp_path / "more.npz")], "no motion library"),
     ):
         with pytest.raises(SystemExit):
             main(arguments)

@@ -14,7 +14,7 @@ from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, make_goal
 from anima.domains.task import Task, check_informative
 from anima.evaluation.goal import evaluate_goals
-from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.reward import evaluate_rewards, tasks_asked
 from anima.evaluation.rollout import At, Episode, rollouts
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Trials
@@ -77,7 +77,7 @@ def test_return_by_hand() -> None:
     """At rest in the middle without any force: reach-0-0 pays 1 a step, reach-0.5-0 less, rush-0 nothing."""
     center = trials(start=POINT.starts()["center"])
     tasks = {"all": ["reach-0-0", "reach-0.5-0", "rush-0"]}
-    results = list(evaluate_rewards(Hold(POINT.hold), POINT, tasks, center))
+    results = list(evaluate_rewards(Hold(POINT.hold), POINT, tasks_asked(POINT, tasks), center))
     assert [r.name for r in results] == tasks["all"]
     assert results[0].scores["return"] == [20.0] * 3
     # 0.5 away, 0.4 outside the ring of 0.1: the value at the margin, 0.1, at each of 20 steps
@@ -90,12 +90,17 @@ def test_numbers_do_not_depend_on_grouping_or_splitting(domain: Domain) -> None:
     tasks = TASKS if domain is POINT else {"x": ["move-ego-0-0", "lieonground-up"]}
     steps = 20 if domain is POINT else 6
     whole = list(
-        evaluate_rewards(Random(domain.space.action), domain, tasks, trials(domain, steps=steps, envs=64))
+        evaluate_rewards(
+            Random(domain.space.action),
+            domain,
+            tasks_asked(domain, tasks),
+            trials(domain, steps=steps, envs=64),
+        )
     )
     parts = []
     for i in reversed(range(len(whole))):
         some = trials(domain, steps=steps, envs=2, threads=2, only={i})
-        parts += list(evaluate_rewards(Random(domain.space.action), domain, tasks, some))
+        parts += list(evaluate_rewards(Random(domain.space.action), domain, tasks_asked(domain, tasks), some))
     assert {r.index: r.scores for r in parts} == {r.index: r.scores for r in whole}
     assert len({v for r in whole for v in r.scores["return"]}) > len(whole)  # episodes differ
 
@@ -108,15 +113,16 @@ def test_a_task_that_the_states_tell_nothing_about_counts_as_0() -> None:
 
     trials = Trials(POINT.default_start(), episodes=2, steps=5, envs=3)
     tasks = {"a": ["reach-0-0", "rush-0"], "b": ["reach-0-0"]}
-    results = list(evaluate_rewards(Stored(2), POINT, tasks, trials))
+    results = list(evaluate_rewards(Stored(2), POINT, tasks_asked(POINT, tasks), trials))
     assert [r.scores["return"] == [0.0, 0.0] for r in results] == [False, True, False]
     with pytest.raises(BadInput, match="gives nan on 1 of 2 stored states"):
-        list(evaluate_rewards(Stored(2), POINT, {"": ["reach-0.1-0"]}, trials))
+        list(evaluate_rewards(Stored(2), POINT, tasks_asked(POINT, {"": ["reach-0.1-0"]}), trials))
 
 
 def test_seed_changes_numbers() -> None:
     one, other = (
-        next(evaluate_rewards(Random(2), POINT, TASKS, trials(seed=seed))).scores for seed in (0, 1)
+        next(evaluate_rewards(Random(2), POINT, tasks_asked(POINT, TASKS), trials(seed=seed))).scores
+        for seed in (0, 1)
     )
     assert one != other
 
@@ -132,7 +138,9 @@ def test_episode_rewards_equal_rewards_of_live_states() -> None:
         )
     ]
     some = trials(HUMANOID, episodes=1, steps=5)
-    [result] = evaluate_rewards(Hold(HUMANOID.hold), HUMANOID, {"x": [task.name]}, some)
+    [result] = evaluate_rewards(
+        Hold(HUMANOID.hold), HUMANOID, tasks_asked(HUMANOID, {"x": [task.name]}), some
+    )
     assert result.scores["return"] == pytest.approx([live[0].sum()], abs=1e-9)
 
 
@@ -197,7 +205,7 @@ def test_a_diverged_episode_stops_and_is_counted() -> None:
     script = np.zeros((20, 2))
     script[5:] = np.nan  # the point mass diverges at its 6th step
     center = trials(start=POINT.starts()["center"])
-    [result] = evaluate_rewards(Scripted(script), POINT, {"x": ["reach-0-0"]}, center)
+    [result] = evaluate_rewards(Scripted(script), POINT, tasks_asked(POINT, {"x": ["reach-0-0"]}), center)
     assert result.diverged == 3
     assert result.scores["return"] == [5.0] * 3  # one a step, until it failed
 

@@ -12,11 +12,13 @@ from anima.motion.clip import velocities
 from anima.motion.compact import UNIT
 from anima.motion.library import Entry, Library, write_library
 
+STORE: Any = {True: "positions", False: "whole"}
+
 
 def keep(path: Path, clips: list[Any], small: bool) -> Library:
     entries = [Entry(clip.name, len(clip), "train", clip.category, clip.description) for clip in clips]
     frames = {clip.name: (clip.qpos, clip.qvel) for clip in clips}
-    write_library(path, entries, lambda entry: frames[entry.name], "humanoid", 30.0, small=small)
+    write_library(path, entries, lambda entry: frames[entry.name], "humanoid", 30.0, store=STORE[small])
     return Library.open(path)
 
 
@@ -55,3 +57,22 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "l.h5").write_bytes(content[: len(content) // 2])
     with pytest.raises(BadInput, match="damaged or cut off"):
         Library.open(tmp_path / "l.h5")
+
+
+def test_halves_keep_all_numbers_and_actions(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frames = {name: tuple(rng.normal(0, 5, (40, k)) for k in (9, 9, 6)) for name in ("a", "b")}
+    entries = [Entry(name, 40, split) for name, split in (("a", "train"), ("b", "test"))]
+    for store in ("whole", "halves"):
+        write_library(tmp_path / store, entries, lambda e: frames[e.name], "walker", 40.0, store=store)  # type: ignore[arg-type]
+    whole, halves = (Library.open(tmp_path / store) for store in ("whole", "halves"))
+    for key in ("qpos", "qvel", "action"):
+        kept = getattr(halves, key)
+        assert kept.dtype == np.float32
+        np.testing.assert_allclose(kept, getattr(whole, key), rtol=1e-3)
+        assert (kept == getattr(whole, key).astype(np.float16)).all()
+    assert Library.open(tmp_path / "halves", split="test").names == ["b"]
+    frames["a"][0][3, 3] = 1e6
+    with pytest.raises(BadInput, match="clip a: qpos"):
+        write_library(tmp_path / "bad", entries, lambda e: frames[e.name], "walker", 40.0, store="halves")
+    assert not (tmp_path / "bad").exists()

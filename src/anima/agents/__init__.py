@@ -1,6 +1,6 @@
 """Which learners, fitted in which order; one file an agent."""
 
-from anima.agents import fb, fb_awac, fbcpr, fbcpr_bc, guided, rnd, td3
+from anima.agents import experts, fb, fb_awac, fbcpr, fbcpr_bc, guided, rnd, td3
 from anima.agents.agent import Agent, agent_from, agent_names, default_config, make_agent
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "agent_from",
     "agent_names",
     "default_config",
+    "experts",
     "fb",
     "fb_awac",
     "fbcpr",

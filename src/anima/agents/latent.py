@@ -124,6 +124,11 @@ class LatentAgent(Agent):
         return to_numpy(self.project(mean.float()))
 
     @torch.no_grad()
+    def prompt_behavior(self, obs: ArrayLike) -> Array:
+        """States of a demonstration (T, O) -> (1, d): the latent whose policy visits such states."""
+        return to_numpy(self.encode(self._observed(obs)[None]))
+
+    @torch.no_grad()
     def prompt_reward(
         self,
         next_obs: ArrayLike,

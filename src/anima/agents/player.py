@@ -42,6 +42,10 @@ class Subject(Protocol):
         """`obs` (T, obs) is what the body is to sense after each of T steps."""
         ...
 
+    def behavior_context(self, obs: Array) -> Context:
+        """`obs` (T, obs) is what someone senses who does what is wanted, all the time."""
+        ...
+
     def play(self, contexts: Sequence[Context]) -> Player:
         """A player for as many worlds as contexts, each of which follows its own."""
         ...
@@ -82,6 +86,8 @@ class Random:
 
     def motion_context(self, obs: Array) -> None: ...
 
+    def behavior_context(self, obs: Array) -> None: ...
+
     def play(self, contexts: Sequence[Context]) -> RandomPlayer:
         return RandomPlayer(self, len(contexts))
 
@@ -98,7 +104,7 @@ class RandomPlayer:
 
 
 class Hold:
-    """Holds the pose it is asked for, frame by frame of a motion; for a reward, the one it starts in."""
+    """Holds the pose it is asked for, frame by frame of a motion; otherwise the one it starts in."""
 
     def __init__(self, hold: Callable[[Array], Array]) -> None:
         """`hold` is the domain's: observations (n, obs) to the controls (n, action) that keep their poses."""
@@ -111,6 +117,8 @@ class Hold:
 
     def motion_context(self, obs: Array) -> Array:
         return self.hold(obs)
+
+    def behavior_context(self, obs: Array) -> None: ...
 
     def play(self, contexts: Sequence[Context]) -> HoldPlayer:
         return HoldPlayer(self.hold, contexts)

@@ -30,4 +30,4 @@ class RND(TD3):
         self.normalize.learn(online.obs, online.next_obs)
         online = online.map_obs(self.normalize)
         reward = self.novelty.reward(online.next_obs)
-        return self.novelty.fit(online.next_obs) | self.climb(online, reward)
+        return self.novelty.fit(online.next_obs) | self.climb(online, reward, online.obs[:, :0])

@@ -48,24 +48,29 @@ class TD3(Agent):
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
         self.normalize = Normalizer(space.obs) if config.normalize_obs else Unchanged()
-        self.critic = Critic(space.obs, 0, space.action, config.critic)
-        self.policy = Policy(space.obs, 0, space.action, config.policy)
+        self.width = self.context_width(config)
+        self.critic = Critic(space.obs, self.width, space.action, config.critic)
+        self.policy = Policy(space.obs, self.width, space.action, config.policy)
         self.ready(self.critic, config.compile)
         self.ready(self.policy, config.compile)
+
+    @staticmethod
+    def context_width(config: Any) -> int:
+        """How many numbers tell which reward is wanted; none where there is but one."""
+        return 0
 
     def draw(self, data: Data) -> tuple[Any, ...]:
         return (data.replay.draw(self.config.batch, self.draws.generator),)
 
     def update(self, online: Transitions) -> Metrics:
         self.normalize.learn(online.obs, online.next_obs)
-        return self.climb(online.map_obs(self.normalize), self.reward(online))
+        return self.climb(online.map_obs(self.normalize), self.reward(online), online.obs[:, :0])
 
-    def climb(self, online: Transitions, reward: Tensor) -> Metrics:
-        """Fit the values of rewards (n,), then the policy to these."""
-        nothing = online.obs[:, :0]
-        next_action = self.policy.perturb(self.policy.mean(online.next_obs, nothing), self.noise(nothing))
-        metrics = self.critic.fit(online, nothing, reward, next_action, self.config.discount)
-        return metrics | self.policy.fit(online.obs, nothing, self.noise(nothing), self.objective)
+    def climb(self, online: Transitions, reward: Tensor, z: Tensor) -> Metrics:
+        """Fit the values of rewards (n,) that contexts (n, d) tell of, then the policy to these."""
+        next_action = self.policy.perturb(self.policy.mean(online.next_obs, z), self.noise(z))
+        metrics = self.critic.fit(online, z, reward, next_action, self.config.discount)
+        return metrics | self.policy.fit(online.obs, z, self.noise(z), self.objective)
 
     def recall(self, online: Transitions) -> None:
         """A model of this agent leaves nothing out."""
@@ -76,8 +81,8 @@ class TD3(Agent):
             raise BadInput("this agent learns one task: name it (--task NAME) or a goal (--goal FILE:NAME)")
         return online.extra["reward"][:, 0]
 
-    def objective(self, obs: Tensor, nothing: Tensor, action: Tensor) -> Loss:
-        value = self.critic.value(obs, nothing, action, self.config.policy.pessimism)
+    def objective(self, obs: Tensor, z: Tensor, action: Tensor) -> Loss:
+        value = self.critic.value(obs, z, action, self.config.policy.pessimism)
         return value, {"task": value.mean()}
 
     def noise(self, rows: Tensor) -> Tensor:
@@ -92,9 +97,9 @@ class TD3(Agent):
 
     @torch.no_grad()
     def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array:
-        """(n, O) -> (n, A); z has width 0"""
+        """(n, O), (n, d) -> (n, A); where one task is learned, d is 0"""
         states = self.normalize(to_torch(obs, self.space.obs, "the observation", self.draws.device))
-        action = self.policy.actor(states, states[:, :0])
+        action = self.policy.actor(states, to_torch(z, self.width, "the context", self.draws.device))
         if not mean:
             action = perturb(action, self.acting_draws.normal(*action.shape), self.policy.config.std)
         return to_numpy(action)

@@ -16,6 +16,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from anima.domains.family import Family
 from anima.domains.task import Grammar, Task
 from anima.errors import BadInput
 from anima.rotation import Array
@@ -84,6 +85,14 @@ class Domain(ABC):
     def goal_files(self) -> dict[str, Path]:
         """Goals that come with the domain: "test", by which it is judged, and "train", kept apart."""
         return {}
+
+    def families(self) -> dict[str, Family]:
+        """Rewards that one expert can learn together, by the family's name."""
+        return {}
+
+    def brought_home(self, qpos: Array) -> Array:
+        """The same motion (T, nq), moved to begin near the origin where nothing depends on the place."""
+        return qpos
 
     @property
     def limit(self) -> int:

@@ -7,7 +7,7 @@ observations alone; ours is the first with domain and provenance added.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from anima.domains.domain import Domain, make_domain
+from anima.domains.family import Family
 from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.rotation import Array
@@ -52,6 +53,17 @@ class Keep(Task):
     @property
     def name(self) -> str:
         return self.goal.name
+
+
+def family_of_goals(world: Domain, goals: Sequence[Goal]) -> Family:
+    """The rewards of being in each of several poses, told by the pose itself."""
+    pose = world.space.parts["pose"]
+    poses = np.stack([goal.observation[pose] for goal in goals])
+
+    def rewards(s: Any) -> Array:
+        return 1 / (1 + np.linalg.norm(world.observe(s)[:, None, pose] - poses, axis=2))
+
+    return Family(tuple(goal.name for goal in goals), poses, rewards)
 
 
 def make_goal(

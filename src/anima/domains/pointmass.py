@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anima.domains.domain import Domain
+from anima.domains.family import Family, of_tasks
 from anima.domains.task import Grammar, Task
 from anima.domains.tolerance import tolerance
 from anima.domains.vocabulary import Quantities, Quantity
@@ -175,6 +176,11 @@ class PointMass(Domain):
 
     def starts(self) -> dict[str, Start]:
         return {"anywhere": Anywhere(), "center": Center()}
+
+    def families(self) -> dict[str, Family]:
+        """Nine places to reach, told by where they are."""
+        places = [(x, y) for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5)]
+        return {"reach": of_tasks([Reach(x, y) for x, y in places], np.array(places))}
 
     def figure(self, state: State) -> tuple[Array, list[tuple[int, int]]]:
         """The square, and a cross at the point."""

@@ -24,13 +24,14 @@ from anima.evaluation import plots
 from anima.evaluation.goal import evaluate_goals
 from anima.evaluation.report import item_rows, markdown, pool, summary_rows, terminal, write_csv
 from anima.evaluation.results import Log, provenance, read_folder
-from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.reward import Asked, evaluate_rewards, tasks_asked
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
 from anima.motion.clip import Clip
 from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, model_hash
 from anima.prompting.relabel import keeps_states, open_states
+from anima.prompting.told import Told
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
@@ -52,7 +53,7 @@ PROTOCOLS = {"paper": Protocol(episodes=100), "quick": Protocol(episodes=10)}
 def evaluate(
     player: Positional[str],
     out: Path,
-    suite: Literal["reward", "goal", "tracking", "all"] = "all",
+    suite: Literal["reward", "goal", "tracking", "imitation", "all"] = "all",
     domain: str = "humanoid",
     library: Path | None = None,
     goals: Path | None = None,
@@ -84,7 +85,7 @@ def evaluate(
     """
     world = make_domain(domain)
     goals = goals or world.goal_files().get("test")
-    if suite in ("tracking", "all") or starts == "mixed" or (suite == "goal" and not goals):
+    if suite in ("tracking", "imitation", "all") or starts == "mixed" or (suite == "goal" and not goals):
         asked = f"--suite {suite}" + " --starts mixed" * (starts == "mixed")
         library = library or need_motions(domain, asked)
     known = read_folder(reference) if reference else None
@@ -140,6 +141,8 @@ def find_subject(name: str, world: Domain, seed: int, samples: int) -> Subject:
     if not find_model(name).is_dir():
         models = ", ".join(["random", "hold", *shipped_models()])
         raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
+    if any((find_model(name) / family).is_dir() for family in world.families()):
+        return Told.open(find_model(name), world)
     source = open_states(name) if keeps_states(name) else None
     return Prompter(load(name), source, samples, seed)  # type: ignore[arg-type]
 
@@ -181,7 +184,8 @@ def suites(
     if wanted in ("reward", "all"):
         for label, tasks in (("reward", world.suites), ("reward composed", world.composed_suites)):
             if tasks:
-                yield label, sum(map(len, tasks.values())), _rewards(subject, world, tasks, label)
+                asked = tasks_asked(world, tasks)
+                yield label, len(asked), _rewards(subject, world, asked, label)
     if wanted in ("goal", "all"):
         poses = (
             load_goals(goals, world.name)
@@ -189,6 +193,12 @@ def suites(
             else library_goals(open_library(library, world, "test"), world)
         )
         yield "goal", len(poses), lambda trials: evaluate_goals(subject, world, poses, trials)
+    if wanted == "imitation" or (wanted == "all" and library):
+        asked = demonstrated(world, open_library(library, world))
+        if not asked and wanted == "imitation":
+            raise BadInput(f"{library} has no demonstration of a task that the {world.name} is judged by")
+        if asked:
+            yield "imitation", len(asked), _rewards(subject, world, asked, "imitation")
     if wanted in ("tracking", "all"):
         whole = open_library(library, world)
         for split in SPLITS:
@@ -199,8 +209,23 @@ def suites(
                 yield f"tracking {split}", len(clips), _tracking(subject, world, clips, f"tracking {split}")
 
 
-def _rewards(subject: Subject, world: Domain, tasks: dict[str, tuple[str, ...]], label: str) -> Run:
-    return lambda trials: evaluate_rewards(subject, world, tasks, trials, label)
+def demonstrated(world: Domain, library: Library) -> list[Asked]:
+    """The domain's tasks of which a library has a demonstration, told by the first of these."""
+    shown: dict[str, str] = {}
+    for entry in library.entries:
+        shown.setdefault(entry.category, entry.name)
+    asked = []
+    for category, names in world.suites.items():
+        for name in names:
+            if name in shown:
+                clip = library.clip(shown[name])
+                sensed = world.observe(world.state(clip.qpos, clip.qvel))
+                asked.append(Asked(category, world.task(name), sensed))
+    return asked
+
+
+def _rewards(subject: Subject, world: Domain, asked: Sequence[Asked], label: str) -> Run:
+    return lambda trials: evaluate_rewards(subject, world, asked, trials, label)
 
 
 def _tracking(subject: Subject, world: Domain, clips: Sequence[Clip], label: str) -> Run:

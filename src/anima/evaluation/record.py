@@ -98,7 +98,7 @@ def record(
         for entry in clips.entries
         if entry.name in kept
     ]
-    write_library(out, entries, lambda entry: kept[entry.name], clips.domain, clips.rate, small=True)
+    write_library(out, entries, lambda entry: kept[entry.name], clips.domain, clips.rate, store="positions")
     seconds, size = Library.open(out).seconds, out.stat().st_size / 1e6
     print(f"{len(entries)} of {len(clips)} clips held, {seconds:,.0f} s, {size:.2f} MB in {out}")
 

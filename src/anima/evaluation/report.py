@@ -21,6 +21,7 @@ from anima.rotation import Array
 # What tables show of each kind of suite: the metric, and the word for it.
 COLUMNS: dict[str, dict[str, str]] = {
     "reward": {"return": "return"},
+    "imitation": {"return": "return"},
     "goal": {"success": "success", "proximity": "proximity", "distance": "distance"},
     "tracking": {"success_phc_linf": "success", "emd": "EMD", "success_strict": "strict success"},
 }
@@ -41,7 +42,7 @@ class Row:
 
 def item_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] | None = None) -> list[Row]:
     """A row for each task, goal and clip: means over episodes and seeds."""
-    runs, known = _runs(seeds), _items(reference or [])
+    runs, known = _runs(seeds), _known(reference or [])
     rows = []
     for (suite, name), result in runs[0].items():
         values = {
@@ -63,7 +64,7 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
     The interval is over seeds where several are given, over episodes otherwise, and left out where there is
     but one of either. With a reference, a last row has the mean of the items' ratios to it.
     """
-    runs, known = _runs(seeds), _items(reference or [])
+    runs, known = _runs(seeds), _known(reference or [])
     rows: list[Row] = []
     for suite in dict.fromkeys(suite for suite, _ in runs[0]):
         mine = [key for key in runs[0] if key[0] == suite]
@@ -157,6 +158,12 @@ def _cell(row: Row, column: str) -> str:
 
 def _items(results: Sequence[Result]) -> Items:
     return {(result.suite, result.name): result for result in results}
+
+
+def _known(reference: Sequence[Result]) -> Items:
+    """What a reference scored; by its rewards, imitations of the same tasks are judged too."""
+    rewarded = {("imitation", r.name): r for r in reference if r.suite == "reward"}
+    return rewarded | _items(reference)
 
 
 def _runs(seeds: Sequence[Sequence[Result]]) -> list[Items]:

@@ -1,6 +1,8 @@
-"""Frames in few bytes, for motions that come with the package: steps between rounded positions, compressed.
+"""Frames in few bytes, for motions that come with the package.
 
-Velocities are not kept; they follow from positions, as they do in motion capture (`clip.velocities`).
+Of recorded motion capture only positions are kept, as steps between rounded ones: velocities follow from
+them as they do in motion capture (`clip.velocities`). Of demonstrations, whose velocities are those of
+physics, all numbers are kept, in half precision. Both are compressed.
 """
 
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from anima.motion.clip import velocities
 from anima.rotation import Array
 
 UNIT = 5e-4  # meters, radians: what positions are rounded to
+PACKED = {"shuffle": True, "compression": "gzip", "compression_opts": 9}
 FIRST, STEPS = "first frames", "steps"  # datasets: (clips, nq) int32, (nq, frames) int16
 
 
@@ -27,9 +30,7 @@ def write(file: Any, clips: Sequence[Array]) -> None:
     columns = np.ascontiguousarray(steps.T, np.int16)
     file.create_dataset(FIRST, data=np.stack([units[0] for units in whole]).astype(np.int32))
     file.attrs["unit"] = UNIT
-    file.create_dataset(
-        STEPS, data=columns, chunks=(1, len(steps)), shuffle=True, compression="gzip", compression_opts=9
-    )
+    file.create_dataset(STEPS, data=columns, chunks=(1, len(steps)), **PACKED)
 
 
 def read(file: Any, lengths: Sequence[int], domain: str, rate: float) -> tuple[Array, Array]:
@@ -56,3 +57,15 @@ def restore(qpos: Array, domain: str, rate: float) -> tuple[Array, Array]:
     if domain == "humanoid":
         qpos[:, 3:7] = rotation.normalize(qpos[:, 3:7])
     return qpos.astype(np.float32), velocities(qpos, rate, domain).astype(np.float32)
+
+
+def write_halves(file: Any, key: str, frames: Array) -> None:
+    """Put numbers (N, k) of all frames into an open HDF5 file, in half precision."""
+    # As with steps, a joint's numbers stand together.
+    columns = np.ascontiguousarray(frames.T, np.float16)
+    file.create_dataset(key, data=columns, chunks=(1, len(frames)), **PACKED)
+
+
+def read_halves(data: Any) -> Array:
+    """(N, k) float32"""
+    return np.ascontiguousarray(data[:].T, np.float32)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import h5py
 import numpy as np
@@ -184,21 +184,14 @@ def write_library(
     domain: str,
     rate: float,
     rejected: Iterable[Mapping[str, str]] = (),
-    small: bool = False,
+    store: Literal["whole", "positions", "halves"] = "whole",
 ) -> None:
     """Write a library beside `path`, then put it there; `load` gives an entry's qpos, qvel (and actions).
 
-    `small` rounds and compresses positions, and leaves velocities to be computed (see `motion/compact.py`).
+    For small files: "positions" alone, rounded, velocities left to be computed, or all numbers as "halves"
+    (see `motion/compact.py`).
     """
-    if not entries:
-        raise BadInput(f"no clip was accepted, so {path} is not written")
-    counts = Counter(entry.name for entry in entries)
-    if repeated := sorted(name for name, count in counts.items() if count > 1):
-        raise BadInput(f"two clips are called {', '.join(repeated)}")
-    if strange := {entry.split for entry in entries} - set(SPLITS):
-        raise BadInput(
-            f"a clip is in the split {', '.join(sorted(strange))}; there are {' and '.join(SPLITS)}"
-        )
+    _check_entries(path, entries)
     entries = sorted(entries, key=lambda entry: (SPLITS.index(entry.split), entry.name))
     beside = path.with_name(path.name + ".new")
     digest, total, start = hashlib.sha256(), sum(entry.frames for entry in entries), 0
@@ -209,25 +202,31 @@ def write_library(
         "rejected": list(rejected),
     }
     content["clips"] = [asdict(entry) for entry in entries]
-    packed: list[Array] = []
+    packed: dict[str, list[Array]] = {}
     with h5py.File(beside, "w") as file:
         for entry in entries:
             columns = load(entry)
-            if small:
-                packed.append(columns[0])
+            if store == "positions":
+                packed.setdefault("qpos", []).append(columns[0])
                 columns = compact.rounded(columns[0], domain, rate)
             for key, frames in zip(KEYS, columns, strict=False):
+                if store == "halves":
+                    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+                        frames = np.asarray(frames, np.float16)
+                    packed.setdefault(key, []).append(frames)
                 frames = np.ascontiguousarray(frames, np.float32)
                 if len(frames) != entry.frames or not np.isfinite(frames).all():
                     raise BadInput(f"clip {entry.name}: {key} is not {entry.frames} frames of finite numbers")
-                if not small:
+                if store == "whole":
                     if key not in file:
                         file.create_dataset(key, (total, frames.shape[1]), np.float32)
                     file[key][start : start + entry.frames] = frames
                 digest.update(frames.tobytes())
             start += entry.frames
-        if small:
-            compact.write(file, packed)
+        if store == "positions":
+            compact.write(file, packed["qpos"])
+        for key, parts in packed.items() if store == "halves" else ():
+            compact.write_halves(file, key, np.concatenate(parts))
         digest.update(json.dumps(content["clips"], sort_keys=True).encode())
         content["hash"] = digest.hexdigest()
         file.create_dataset("content", data=np.frombuffer(json.dumps(content).encode(), np.uint8))
@@ -235,6 +234,18 @@ def write_library(
     with beside.open("rb") as whole:
         os.fsync(whole.fileno())
     beside.replace(path)
+
+
+def _check_entries(path: Path, entries: Sequence[Entry]) -> None:
+    if not entries:
+        raise BadInput(f"no clip was accepted, so {path} is not written")
+    counts = Counter(entry.name for entry in entries)
+    if repeated := sorted(name for name, count in counts.items() if count > 1):
+        raise BadInput(f"two clips are called {', '.join(repeated)}")
+    if strange := {entry.split for entry in entries} - set(SPLITS):
+        raise BadInput(
+            f"a clip is in the split {', '.join(sorted(strange))}; there are {' and '.join(SPLITS)}"
+        )
 
 
 def embedded_library(domain: str) -> Path | None:
@@ -265,7 +276,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Entry], dict[str, Array]]:
                 both = compact.read(file, lengths, content["domain"], content["rate"])
                 return content, entries, dict(zip(KEYS, both, strict=False))
             keys = KEYS if "action" in file else KEYS[:2]
-            frames = {key: _map(path, file[key], total) for key in keys}
+            frames = {key: _frames(path, file[key], total) for key in keys}
             return content, entries, frames
     except BadInput:
         raise
@@ -275,8 +286,10 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Entry], dict[str, Array]]:
         ) from error
 
 
-def _map(path: Path, data: Any, frames: int) -> Array:
-    """The frames as an array that the operating system reads where it is touched."""
+def _frames(path: Path, data: Any, frames: int) -> Array:
+    """The frames as an array that the operating system reads where it is touched; small ones are read."""
+    if data.dtype == np.float16 and data.ndim == 2 and data.shape[1] == frames:
+        return compact.read_halves(data)
     if data.dtype != np.float32 or data.ndim != 2 or len(data) != frames:
         raise BadInput(f"{path} is damaged: {data.name} holds {data.dtype} {data.shape}, not {frames} frames")
     offset = data.id.get_offset()

@@ -27,6 +27,7 @@ class LatentAgent(Protocol):
     def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike) -> Array: ...
     def prompt_goal(self, obs: ArrayLike) -> Array: ...
     def prompt_motion(self, obs: ArrayLike) -> Array: ...
+    def prompt_behavior(self, obs: ArrayLike) -> Array: ...
     def state_dict(self) -> dict[str, Any]: ...
 
 
@@ -62,6 +63,12 @@ class Prompter:
         if not hasattr(self.agent, "prompt_motion"):
             raise BadInput(f"{type(self.agent).__name__} cannot be prompted with a motion")
         return self.agent.prompt_motion(obs)
+
+    def behavior_context(self, obs: Array) -> Array:
+        """States of a demonstration (T, O) -> (1, d)"""
+        if not hasattr(self.agent, "prompt_behavior"):
+            raise BadInput(f"{type(self.agent).__name__} cannot be prompted with a demonstration")
+        return self.agent.prompt_behavior(obs)
 
     def play(self, contexts: Sequence[Array]) -> Player:
         return self.agent.play(contexts)

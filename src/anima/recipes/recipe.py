@@ -10,20 +10,23 @@ import tyro
 from anima.agents import Agent, default_config, make_agent
 from anima.agents.checkpoint import load
 from anima.agents.config import from_dict
+from anima.agents.experts import Experts
+from anima.agents.player import Subject
 from anima.data.expert import Expert
 from anima.data.offline import Offline
 from anima.data.replay import Replay, Widths
 from anima.domains.domain import Domain, make_domain
+from anima.domains.family import Family
 from anima.domains.goal import Keep, find_goal
-from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.evaluation.trials import Trials
 from anima.motion.library import Library, embedded_library
-from anima.prompting.prompt import model_hash
+from anima.prompting.prompt import Prompter, model_hash
+from anima.prompting.told import Told
 from anima.recipes.demonstrations import DEMONSTRATIONS
-from anima.training.collect import Collector
+from anima.training.collect import Collector, Rewards
 from anima.training.loop import Data, Evaluation, Schedule
-from anima.training.priorities import EPISODES, Prioritize, Scores
+from anima.training.priorities import EPISODES, SAMPLES, Prioritize, Scores
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
@@ -44,6 +47,7 @@ class Recipe(Generic[C]):
     library: str = ""  # file of motion clips; left out, those that come with the domain, if clips are needed
     task: str = ""  # what an agent of one task learns: a task's name or an expression …
     goal: str = ""  # … or a goal, as FILE:NAME, or NAME of those that come with the domain
+    family: str = ""  # … or a family of rewards of the domain, for an agent that learns many
     dataset: str = ""  # file of transitions to learn from instead of acting (offline)
     schedule: Schedule = field(default_factory=Schedule)
     collector: Collector.Config = field(default_factory=Collector.Config)
@@ -76,24 +80,43 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
     rows = folder / "rows" if recipe.on_disk else None
-    latent, columns, task = getattr(recipe.config, "latent", 0), {}, aim(recipe, domain)
+    latent, columns = getattr(recipe.config, "latent", 0), {}
     if agent.tracking is not None:  # its contexts change every step, and so are columns
         latent, columns = 0, {"z": latent, "next_z": latent, "distance": 1}
-    if task is not None:
-        columns = {**columns, "reward": 1}
+    aimed = aim(recipe, domain)
+    rewards = None if aimed is None else aimed[0]
+    if aimed is not None:
+        columns = {**columns, "reward": aimed[1]}
+    if isinstance(agent, Experts):
+        agent.tell(find_family(recipe, domain).told)
+        latent = recipe.config.told
     worlds = recipe.collector.worlds
     replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
-    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking, task)
+    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking, rewards)
     return agent, Data(replay, expert), collector
 
 
-def aim(recipe: Recipe[Any], domain: Domain) -> Task | None:
-    """The one reward to learn, for agents that learn one."""
-    if recipe.task and recipe.goal:
-        raise BadInput(f"task {recipe.task!r} and goal {recipe.goal!r}: one of them is learned, not both")
+def aim(recipe: Recipe[Any], domain: Domain) -> tuple[Rewards, int] | None:
+    """The rewards to learn, and how many these are, for agents that learn some."""
+    named = {key: getattr(recipe, key) for key in ("task", "goal", "family") if getattr(recipe, key)}
+    if len(named) > 1:
+        raise BadInput(f"{' and '.join(f'{k} {v!r}' for k, v in named.items())}: only one of them is learned")
+    if recipe.family:
+        family = find_family(recipe, domain)
+        return family.rewards, len(family.names)
     if recipe.goal:
-        return Keep(domain, find_goal(recipe.goal, domain.name))
-    return domain.task(recipe.task) if recipe.task else None
+        return Keep(domain, find_goal(recipe.goal, domain.name)).reward, 1
+    return (domain.task(recipe.task).reward, 1) if recipe.task else None
+
+
+def find_family(recipe: Recipe[Any], domain: Domain) -> Family:
+    known = domain.families()
+    if recipe.family not in known:
+        has = ", ".join(known) or "none"
+        raise BadInput(
+            f"the {domain.name} has no family of rewards {recipe.family!r} (--family); it has {has}"
+        )
+    return known[recipe.family]
 
 
 def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
@@ -146,8 +169,14 @@ def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) ->
     asked: list[Evaluation] = []
     if recipe.prioritize and data.clips is not None:
         asked.append(Prioritize(domain, data.clips, trials, collector))
+
+    def who(agent: Any) -> Subject:
+        if recipe.family:
+            return Told(domain, {recipe.family: agent})
+        return Prompter(agent, data.replay, SAMPLES)
+
     if recipe.tasks:
-        asked.append(Scores(domain, data.replay, recipe.tasks.split(), trials))
+        asked.append(Scores(domain, who, recipe.tasks.split(), trials))
     return asked
 
 

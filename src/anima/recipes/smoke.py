@@ -73,8 +73,11 @@ def small(agent: str) -> Recipe[Any]:
 
 
 def single(agent: str) -> Recipe[Any]:
-    """An agent of one task, or of none but exploring."""
+    """An agent of one task, of a family of them, or of none but exploring."""
     config = narrowed(default_config(agent), 64, batch=256, discount=0.95, normalize_obs=False)
+    many = hasattr(config, "rewards")
+    if many:
+        config = replace(config, rewards=9, told=2)
     network = replace(config.policy.network, hidden_layers=2)
     return Recipe(
         agent,
@@ -84,7 +87,8 @@ def single(agent: str) -> Recipe[Any]:
             critic=replace(config.critic, network=replace(network, members=2), rate=RATE / 2, slow_rate=SLOW),
         ),
         domain="pointmass",
-        task="" if agent == "rnd" else "reach-0.5-0.5",
+        task="" if many or agent == "rnd" else "reach-0.5-0.5",
+        family="reach" if many else "",
         schedule=replace(SCHEDULE, total=12_000, seed_steps=2_000, evaluate_every=12_000, save_every=12_000),
         collector=COLLECTOR,
         replay=12_000,

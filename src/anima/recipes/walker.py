@@ -4,18 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from anima.agents import default_config
+from anima.domains.walker.suites import TARGETS
 from anima.recipes.laptop import narrowed
 from anima.recipes.recipe import Recipe
 from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
-HIDDEN, LAYERS, BATCH = 256, 2, 256
-RATE = 3e-4  # learning rate
+HIDDEN, LAYERS, BATCH, LATENT = 256, 2, 256, 64
+RATE, SLOWER = 3e-4, 1e-4  # learning rates; the slower one of B and the discriminator
 
 
-def single(agent: str, task: str, total: int) -> Recipe[Any]:
+def single(agent: str, task: str, total: int, **changes: Any) -> Recipe[Any]:
     """TD3 for one task or goal, or an agent like it."""
-    config = narrowed(default_config(agent), HIDDEN, batch=BATCH)
+    config = narrowed(default_config(agent), HIDDEN, batch=BATCH, **changes)
     policy, critic = config.policy, config.critic
     config = replace(
         config,
@@ -42,7 +43,73 @@ def single(agent: str, task: str, total: int) -> Recipe[Any]:
     )
 
 
+def experts(family: str, tasks: str, rewards: int, told: int) -> Recipe[Any]:
+    """One expert for all tasks of a family, or for all goals."""
+    recipe = single("experts", "", 600_000, rewards=rewards, told=told)
+    config = replace(recipe.config, critic=replace(recipe.config.critic, pessimism=0.5))
+    schedule = replace(recipe.schedule, phase_steps=400, evaluate_every=50_000)
+    collector = replace(recipe.collector, worlds=40)
+    return replace(
+        recipe, config=config, family=family, tasks=tasks, schedule=schedule, collector=collector, threads=1
+    )
+
+
+def spread(family: str) -> str:
+    """A few tasks of a family, to be measured on the way."""
+    targets = TARGETS[family][1::6]
+    return " ".join(f"{family}-{way}-{target:g}" for way in ("fw", "bw") for target in targets)
+
+
+def explorer() -> Recipe[Any]:
+    """RND, which need not learn much from each step: it is to see much."""
+    recipe = single("rnd", "", 1_000_000)
+    schedule = replace(recipe.schedule, phase_steps=1_000, log_every=20_000, evaluate_every=1_000_000)
+    return replace(recipe, schedule=schedule, collector=replace(recipe.collector, worlds=50), threads=1)
+
+
+def promptable(agent: str, **changes: Any) -> Recipe[Any]:
+    """FB and its like."""
+    config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH)
+    plain = {"embedding_layers": 0, "hidden_layers": LAYERS}
+    parts: dict[str, Any] = {}
+    for name in ("policy", "critic"):
+        if hasattr(config, name):
+            learner = getattr(config, name)
+            parts[name] = replace(learner, network=replace(learner.network, **plain), rate=RATE)
+    measure = config.measure
+    parts["measure"] = replace(
+        measure, forward=replace(measure.forward, **plain), forward_rate=RATE, backward_rate=SLOWER
+    )
+    if hasattr(config, "style"):
+        parts["style"] = replace(config.style, rate=SLOWER)
+    return Recipe(
+        agent,
+        replace(config, **parts),
+        domain="walker",
+        schedule=Schedule(
+            total=20_000_000,
+            phase_steps=400,
+            phase_updates=50,
+            seed_steps=10_000,
+            log_every=10_000,
+            evaluate_every=200_000,
+            save_every=100_000,
+        ),
+        collector=Collector.Config(
+            worlds=40, limit=1000, start="anyhow", clip_share=0.5 if hasattr(config, "expert_share") else 0.0
+        ),
+        replay=2_000_000,
+        tasks="run-fw-2 run-bw-4 spin-fw-5 spin-bw-10 crawl-fw-1 crawl-bw-2",
+        prioritize=False,
+        threads=1,
+        **changes,
+    )
+
+
 RECIPES: dict[str, Recipe[Any]] = {
     "walker.td3": single("td3", "run-fw-2", 300_000),
-    "walker.rnd": single("rnd", "", 1_000_000),
+    "walker.rnd": explorer(),
+    **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
+    **{f"walker.{family}-experts": experts(family, spread(family), 30, 2) for family in TARGETS},
+    "walker.goals-experts": experts("goals", "", 147, 15),
 }

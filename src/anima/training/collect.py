@@ -4,6 +4,7 @@ It acts with a copy of the weights that the agent had when a phase began, and ha
 phase ends; so acting may overlap learning without changing either.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +18,12 @@ from anima.data.expert import Expert
 from anima.data.replay import Replay
 from anima.domains.domain import Domain
 from anima.domains.starts import Frames, Mixture
-from anima.domains.task import Task
 from anima.errors import BadInput
 from anima.rotation import Array
 from anima.sim.env import BatchEnv, Start, Step
 from anima.training.follow import Follow
 
+Rewards = Callable[[Any], Array]  # a State of n bodies to (n,) or (n, K)
 MOST_DIVERGED = 0.01  # share of steps that may diverge before training stops
 
 
@@ -47,11 +48,11 @@ class Collector:
         seed: int,
         clips: Expert | None = None,
         tracking: Tracking | None = None,
-        task: Task | None = None,
+        rewards: Rewards | None = None,
     ) -> None:
-        """`task` is one whose reward is kept beside each transition."""
+        """`rewards` are kept beside each transition."""
         self.domain, self.replay, self.config, self.clips = domain, replay, config, clips
-        self.task = task
+        self.rewards = rewards
         if config.start not in domain.starts():
             known = ", ".join(domain.starts())
             raise BadInput(f"the {domain.name} has no start {config.start!r}; it has {known}")
@@ -131,8 +132,8 @@ class Collector:
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
             lost, ended, columns = self._track(agent, step, frame)
-            if self.task is not None:
-                columns["reward"] = self.task.reward(step.state)
+            if self.rewards is not None:
+                columns["reward"] = self.rewards(step.state)
             writes.append(partial(self.replay.add, action, *reached, ended, step.diverged, lost, **columns))
             self.obs = step.obs
             more = np.flatnonzero(ended & ~step.ended)

@@ -1,14 +1,15 @@
 """What training measures of an agent on the way, and how clips that it tracks badly get drawn more often."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from anima.agents.player import Subject
 from anima.data.expert import Expert
 from anima.domains.domain import Domain
-from anima.evaluation.reward import evaluate_rewards
+from anima.evaluation.reward import evaluate_rewards, tasks_asked
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Trials
 from anima.prompting.prompt import Prompter
@@ -20,16 +21,16 @@ EPISODES = 10  # of each task
 
 @dataclass(frozen=True)
 class Scores:
-    """The returns of a few tasks, from states that the agent has seen."""
+    """The returns of a few tasks."""
 
     domain: Domain
-    source: Any  # of states
+    subject: Callable[[Any], Subject]  # who an agent is when prompted
     tasks: Sequence[str]
     trials: Trials
 
     def __call__(self, agent: Any) -> dict[str, float]:
-        subject = Prompter(agent, self.source, SAMPLES)
-        results = evaluate_rewards(subject, self.domain, {"": self.tasks}, self.trials)
+        asked = tasks_asked(self.domain, {"": self.tasks})
+        results = evaluate_rewards(self.subject(agent), self.domain, asked, self.trials)
         return {f"return/{result.name}": result.mean("return") for result in results}
 
 

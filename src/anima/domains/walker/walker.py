@@ -1,5 +1,6 @@
 """The walker as a domain: its parts put together."""
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -7,12 +8,14 @@ import mujoco
 import numpy as np
 
 from anima.domains.domain import Domain
+from anima.domains.family import Family, of_tasks
+from anima.domains.goal import family_of_goals, load_goals
 from anima.domains.walker import sense
 from anima.domains.walker.body import SUBSTEPS, TIMESTEP, model
 from anima.domains.walker.reset import Anyhow, Standing
 from anima.domains.walker.state import EACH, ENDS, NU, NV, State, check, state
-from anima.domains.walker.suites import TEST, TRAIN
-from anima.domains.walker.tasks import named
+from anima.domains.walker.suites import TARGETS, TEST, TRAIN
+from anima.domains.walker.tasks import WAYS, named
 from anima.rotation import Array
 from anima.sim.env import Start
 from anima.sim.physics import MujocoPhysics, Physics
@@ -55,6 +58,23 @@ class Walker(Domain):
     def goal_files(self) -> dict[str, Path]:
         folder = Path(str(files("anima.domains.walker")))
         return {split: folder / f"goals-{split}.json" for split in ("train", "test")}
+
+    def brought_home(self, qpos: Array) -> Array:
+        moved = qpos.copy()
+        moved[:, 1] -= qpos[0, 1]
+        moved[:, 2] -= 2 * np.pi * np.round(qpos[0, 2] / (2 * np.pi))
+        return moved
+
+    @cache  # noqa: B019 - there is one walker
+    def families(self) -> dict[str, Family]:
+        """run, spin and crawl, told by direction and target; all goals, told by the pose."""
+        of = {}
+        for family, targets in TARGETS.items():
+            told = [(sign, target / max(targets)) for sign in WAYS.values() for target in targets]
+            tasks = [named.make(f"{family}-{way}-{target:g}") for way in WAYS for target in targets]
+            of[family] = of_tasks(tasks, np.array(told))
+        goals = [goal for path in self.goal_files().values() for goal in load_goals(path, self.name)]
+        return of | {"goals": family_of_goals(self, goals)}
 
     def figure(self, state: State) -> tuple[Array, list[tuple[int, int]]]:
         """The axes of the seven capsules."""

@@ -1,0 +1,160 @@
+"""`anima demos`: experts learn a domain's tasks and goals; what they do becomes a library of demonstrations.
+
+After the walker's data in Tirinzoni et al. 2025, with one expert a family in place of one a task or goal.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from tyro.conf import Positional
+
+from anima.domains.domain import DOMAINS, Domain, make_domain
+from anima.domains.goal import Goal, load_goals
+from anima.errors import BadInput
+from anima.evaluation.metrics import pose_distance
+from anima.evaluation.reward import coordinates
+from anima.evaluation.rollout import At, Episode, Trajectory, rollouts
+from anima.motion.library import Entry, write_library
+from anima.prompting.told import Told
+from anima.recipes import RECIPES
+from anima.recipes.commands import train
+from anima.rotation import Array
+from anima.training.run import RECIPE
+
+Frames = tuple[Array, Array, Array]  # qpos, qvel, and the action taken there
+GOAL = "goal"  # category of such demonstrations; those of a task have its name
+SETTLED, SHOWN = 100, 150  # a held-out task is shown from this step on, for so many frames
+REACHING, STAYING = 150, 25  # steps to reach a goal at most, and those kept of staying there
+
+
+def demos(
+    domain: Positional[str],
+    /,
+    out: Path,
+    runs: Path = Path("runs/experts"),
+    each: int = 6,
+    frames: int = 100,
+    starts: int = 4,
+    small: bool = False,
+    seed: int = 0,
+    envs: int = 64,
+    threads: int = 2,
+) -> None:
+    """Train experts for a domain's tasks and goals, then record what they do, with actions.
+
+    Experts already trained in `runs` are used as they are; what was interrupted goes on where it stopped.
+
+    Args:
+        domain: the world.
+        out: the library to write: training tasks and goals, and as its test clips each held-out task once.
+        runs: folder of the experts' runs, one a family; `anima evaluate` measures it like a player.
+        each: demonstrations of a training task, from as many stages of its episodes.
+        frames: length of each.
+        starts: demonstrations of a training goal, from as many other goals' poses.
+        small: keep half precision, compressed.
+        seed: of starts.
+        envs: worlds side by side, at most.
+        threads: threads that simulate.
+    """
+    world = make_domain(domain)
+    families = [family for family in world.families() if f"{domain}.{family}-experts" in RECIPES]
+    if not families:
+        known = ", ".join(name for name in DOMAINS if f"{name}.goals-experts" in RECIPES)
+        raise BadInput(f"there are no recipes of experts for the {domain}; there are some for: {known}")
+    for family in families:
+        train_expert(f"{domain}.{family}-experts", runs / family)
+    experts = Told.open(runs, world)
+    made = [
+        *of_tasks(world, experts, each, frames, seed, envs, threads),
+        *of_goals(world, experts, starts, seed, envs, threads),
+    ]
+    by_name = {entry.name: kept for entry, kept in made}
+    write_library(
+        out,
+        [entry for entry, _ in made],
+        lambda entry: by_name[entry.name],
+        domain,
+        world.rate,
+        store="halves" if small else "whole",
+    )
+    count, size = sum(entry.frames for entry, _ in made), out.stat().st_size / 1e6
+    print(f"{len(made)} demonstrations, {count:,} frames, {size:.2f} MB in {out}")
+
+
+def train_expert(recipe: str, folder: Path) -> None:
+    """Train a recipe in a folder, or go on there, until it is done."""
+    if (folder / RECIPE).exists():
+        train(resume=folder)
+    else:
+        train(RECIPES[recipe], run=folder)
+
+
+def of_tasks(
+    world: Domain, experts: Told, each: int, frames: int, seed: int, envs: int, threads: int
+) -> Iterator[tuple[Entry, Frames]]:
+    """Demonstrations of training tasks, taken at stages of an episode each; and one of each held-out task."""
+    start, whole = world.starts()[world.test_start], world.limit
+    plan = [
+        (name, "train", [k * (whole - frames) // each for k in range(each)], frames)
+        for names in world.training_suites.values()
+        for name in names
+    ] + [(name, "test", [SETTLED], SHOWN) for names in world.suites.values() for name in names]
+    episodes = [
+        Episode(experts.reward_context(world.task(name)), start, (seed, i, k), first + length + 1)
+        for i, (name, _, firsts, length) in enumerate(plan)
+        for k, first in enumerate(firsts)
+    ]
+    played = rollouts(world, experts, episodes, coordinates, envs, threads)
+    for name, split, firsts, length in plan:
+        for k, first in enumerate(firsts):
+            path = next(played)
+            if path.diverged is None:
+                yield (
+                    Entry(f"{name}_{k}", length, split, name, f"an expert's {name}, from step {first} on"),
+                    cut(world, path, first, length),
+                )
+
+
+def of_goals(
+    world: Domain, experts: Told, starts: int, seed: int, envs: int, threads: int
+) -> Iterator[tuple[Entry, Frames]]:
+    """Demonstrations of how training goals are reached from others and kept; those that fail are left out."""
+    goals = load_goals(world.goal_files()["train"], world.name)
+    rng, pose = np.random.default_rng(seed), world.space.parts["pose"]
+    pairs = [
+        (goals[i], goal)
+        for j, goal in enumerate(goals)
+        for i in rng.choice([k for k in range(len(goals)) if k != j], starts, replace=False)
+    ]
+    episodes = [
+        Episode(experts.goal_context(goal.observation), at_rest(world, first), (seed, k), REACHING + 1)
+        for k, (first, goal) in enumerate(pairs)
+    ]
+    played, failed = rollouts(world, experts, episodes, coordinates, envs, threads), 0
+    for (first, goal), path in zip(pairs, played, strict=True):
+        qpos, qvel, _ = cut(world, path, 0, REACHING)
+        reached = world.observe(world.state(qpos, qvel))[:, pose]
+        near = np.flatnonzero(pose_distance(reached, goal.observation[pose]) <= world.near)
+        if path.diverged is not None or not len(near):
+            failed += 1
+            continue
+        length = min(int(near[0]) + STAYING, REACHING)
+        yield (
+            Entry(f"{goal.name}_from_{first.name}", length, "train", GOAL, f"an expert reaches {goal.name}"),
+            cut(world, path, 0, length),
+        )
+    print(f"{len(pairs) - failed} of {len(pairs)} goals were reached within {REACHING} steps and are kept")
+
+
+def at_rest(world: Domain, goal: Goal) -> At:
+    assert goal.qpos is not None  # as a domain's own goals have
+    return At(goal.qpos, np.zeros(world.velocities))
+
+
+def cut(world: Domain, path: Trajectory, first: int, length: int) -> Frames:
+    """Frames of an episode, with the action that was taken in each."""
+    nu, nv = world.space.action, world.velocities
+    qpos, qvel, control = np.split(path.kept, [path.kept.shape[1] - nu - nv, path.kept.shape[1] - nu], axis=1)
+    rows = slice(first, first + length)
+    return world.brought_home(qpos[rows]), qvel[rows], control[first + 1 : first + length + 1]
