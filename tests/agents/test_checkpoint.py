@@ -24,7 +24,7 @@ SMALL = {
     "measure": {"forward": {"hidden": 8}, "backward": {"hidden": 8}},
     "policy": {"network": {"hidden": 8}},
 }
-SINGLE = ("td3", "rnd")
+SINGLE = ("td3", "rnd", "experts")
 EXTRAS = ("z", "next_z", "distance", "future", "reward")
 
 
@@ -34,6 +34,7 @@ def trained(name: str = "fbcpr") -> Any:
     sizes = SMALL | (style if cpr else {})
     if name in SINGLE:
         sizes = {"batch": 8, "policy": SMALL["policy"], "critic": style["critic"]}
+        sizes |= {"told": 4} if name == "experts" else {}
     agent = make_agent(name, SPACE, sizes, seed=1)
     g = torch.Generator().manual_seed(0)
     online = Transitions(

@@ -148,7 +148,7 @@ def answer(subject: Subject, domain: Domain, prompt: Prompt, asked: Motion | Non
     at_rest = domain.state(path[1:], np.zeros((len(path) - 1, domain.velocities)))  # poses have no velocity
     reached = domain.observe(at_rest)[:, pose]
     if prompt.kind == "goal":
-        return path, goal_metrics(reached, wanted[0, pose])["proximity"]
+        return path, goal_metrics(reached, wanted[0, pose], domain.near, domain.margin)["proximity"]
     return path, tracking_metrics(reached, wanted[1:, pose], positions)["emd"]
 
 

@@ -88,7 +88,7 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
         domain="walker",
         schedule=Schedule(
             total=20_000_000,
-            phase_steps=400,
+            phase_steps=1_000,
             phase_updates=50,
             seed_steps=10_000,
             log_every=10_000,
@@ -96,7 +96,7 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
             save_every=100_000,
         ),
         collector=Collector.Config(
-            worlds=40, limit=1000, start="anyhow", clip_share=0.5 if hasattr(config, "expert_share") else 0.0
+            worlds=50, limit=1000, start="anyhow", clip_share=0.5 if hasattr(config, "expert_share") else 0.0
         ),
         replay=2_000_000,
         tasks="run-fw-2 run-bw-4 spin-fw-5 spin-bw-10 crawl-fw-1 crawl-bw-2",
