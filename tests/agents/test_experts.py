@@ -29,12 +29,17 @@ def fresh(**changes: Any) -> Any:
     return build(recipe, Path("nowhere"))[0]
 
 
-def test_a_transition_tells_of_the_reward_wanted_or_of_any() -> None:
+def test_a_transition_tells_of_the_reward_wanted_best_served_or_any() -> None:
     table = torch.as_tensor(POINT.families()["reach"].told, dtype=torch.float32)
     wanted = torch.arange(256) % 9
     zeros = torch.zeros(256, 4)
-    batch = Transitions(zeros, zeros[:, :2], zeros, zeros[:, 0].bool(), z=table[wanted])
+    paid = torch.zeros(256, 9)
+    paid[:, 4] = 1
+    batch = Transitions(
+        zeros, zeros[:, :2], zeros, zeros[:, 0].bool(), z=table[wanted], extra={"reward": paid}
+    )
     assert (fresh(own=1.0).choose(batch) == wanted).all()
+    assert (fresh(own=0.0, best=1.0).choose(batch) == 4).all()
     drawn = fresh(own=0.0).choose(batch)
     assert (drawn != wanted).float().mean() > 0.7 and set(drawn.tolist()) == set(range(9))
 

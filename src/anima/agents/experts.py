@@ -27,7 +27,8 @@ class Experts(TD3):
     class Config(TD3.Config):
         rewards: int = 1  # how many there are in the family
         told: int = 1  # how many numbers tell which of them is wanted
-        own: float = 0.5  # share of transitions learned from with the reward that was wanted; others: any
+        own: float = 0.5  # share of transitions learned from with the reward that was wanted …
+        best: float = 0.0  # … or with the one that they served best; the others with any
         wanted_steps: int = 250  # steps after which another reward is wanted while exploring
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
@@ -56,12 +57,13 @@ class Experts(TD3):
         return self.climb(online.map_obs(self.normalize), reward, self.table[chosen])
 
     def choose(self, online: Transitions) -> Tensor:
-        """(n,) of which reward each transition tells: the one wanted when it happened, or any."""
+        """(n,) of which reward each transition tells: wanted when it happened, served best by it, or any."""
         assert online.z is not None
         n = len(online.obs)
-        wanted = torch.cdist(online.z, self.table).argmin(1)
-        own = self.draws.rand(n, 1)[:, 0] < self.config.own
-        return torch.where(own, wanted, self.draws.integers(len(self.table), n))
+        wanted, best = torch.cdist(online.z, self.table).argmin(1), online.extra["reward"].argmax(1)
+        which, c = self.draws.rand(n, 1)[:, 0], self.config
+        other = torch.where(which < c.own + c.best, best, self.draws.integers(len(self.table), n))
+        return torch.where(which < c.own, wanted, other)
 
     def explore(self, n: int, data: Data) -> Array:
         return to_numpy(self.table[self.acting_draws.integers(len(self.table), n)])

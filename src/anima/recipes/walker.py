@@ -43,9 +43,9 @@ def single(agent: str, task: str, total: int, **changes: Any) -> Recipe[Any]:
     )
 
 
-def experts(family: str, tasks: str, rewards: int, told: int) -> Recipe[Any]:
+def experts(family: str, tasks: str, total: int, **changes: Any) -> Recipe[Any]:
     """One expert for all tasks of a family, or for all goals."""
-    recipe = single("experts", "", 600_000, rewards=rewards, told=told)
+    recipe = single("experts", "", total, **changes)
     config = replace(recipe.config, critic=replace(recipe.config.critic, pessimism=0.5))
     schedule = replace(recipe.schedule, phase_steps=400, evaluate_every=50_000)
     collector = replace(recipe.collector, worlds=40)
@@ -110,6 +110,9 @@ RECIPES: dict[str, Recipe[Any]] = {
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
     **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
-    **{f"walker.{family}-experts": experts(family, spread(family), 30, 2) for family in TARGETS},
-    "walker.goals-experts": experts("goals", "", 147, 15),
+    **{
+        f"walker.{family}-experts": experts(family, spread(family), total, rewards=30, told=2)
+        for family, total in (("run", 450_000), ("spin", 230_000), ("crawl", 300_000))
+    },
+    "walker.goals-experts": experts("goals", "", 400_000, rewards=147, told=15, best=0.25),
 }
