@@ -1,4 +1,4 @@
-"""How long an FB-CPR update takes beside its matrix products alone, replayed in turn at the same shapes."""
+"""How long an update takes beside its matrix products alone, replayed in turn at the same shapes."""
 
 import argparse
 import statistics
@@ -12,6 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from anima.agents import make_agent
 from anima.data.batch import Segments, Transitions
+from anima.domains.domain import make_domain
+from anima.recipes import RECIPES
 from anima.sim.space import Space
 
 LIMIT = 1.6
@@ -27,18 +29,18 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{torch.get_num_threads()} threads")
     small = {"hidden": 256, "latent": 64, "batch": 256}
-    against_products(f"small (limit {LIMIT})", small, options.rounds)
+    against_products(f"small FB-CPR (limit {LIMIT})", make(**small), options.rounds)
+    for name in ("walker.td3", "walker.fbcpr"):
+        against_products(name, of_recipe(name), options.rounds)
     if options.compile:
         plain, compiled = (make(**small, compile=on) for on in (False, True))
         one, other = interleaved(options.rounds, plain, compiled)
         print(f"small, compiled: {1e3 * other:.1f} ms against {1e3 * one:.1f} plain, ratio {other / one:.2f}")
-    against_products(
-        "paper size", {"hidden": 1024, "latent": 256, "batch": 1024}, max(1, options.rounds // 10)
-    )
+    paper = make(hidden=1024, latent=256, batch=1024)
+    against_products("paper size FB-CPR", paper, max(1, options.rounds // 10))
 
 
-def against_products(what: str, size: dict[str, int], rounds: int) -> None:
-    update = make(**size)
+def against_products(what: str, update: Callable[[], Any], rounds: int) -> None:
     products, peaks = recorded(update), list[float]()
     whole, alone, _ = interleaved(
         rounds, update, lambda: replay(products), lambda: peaks.append(sgemm_rate())
@@ -63,14 +65,28 @@ def make(hidden: int, latent: int, batch: int, **config: Any) -> Callable[[], An
         "critic": {"network": network},
         "style": network,
     }
-    agent: Any = make_agent("fbcpr", Space(OBS, ACTION), sizes | config)
-    n = batch
+    return update_of(make_agent("fbcpr", Space(OBS, ACTION), sizes | config))
+
+
+def of_recipe(name: str) -> Callable[[], Any]:
+    """One update of a recipe's agent on random data."""
+    recipe = RECIPES[name]
+    return update_of(make_agent(recipe.agent, make_domain(recipe.domain).space, recipe.config))
+
+
+def update_of(agent: Any) -> Callable[[], Any]:
+    n, latent, obs = agent.config.batch, getattr(agent.config, "latent", 0), agent.space.obs
     z = torch.nn.functional.normalize(torch.randn(n, latent), dim=-1) * latent**0.5
     online = Transitions(
-        torch.randn(n, OBS), torch.rand(n, ACTION) * 2 - 1, torch.randn(n, OBS), torch.rand(n) < 0.01, z
+        torch.randn(n, obs),
+        torch.rand(n, agent.space.action) * 2 - 1,
+        torch.randn(n, obs),
+        torch.rand(n) < 0.01,
+        z,
+        {"reward": torch.rand(n, 1)},
     )
-    expert = Segments(torch.randn(n // 8, 8, OBS), torch.randn(n // 8, 8, OBS))
-    return lambda: agent.update(online, expert)
+    expert = (Segments(torch.randn(n // 8, 8, obs), torch.randn(n // 8, 8, obs)),) if latent else ()
+    return lambda: agent.update(online, *expert)
 
 
 def recorded(run: Callable[[], Any]) -> list[Operands]:
