@@ -3,11 +3,15 @@
 After the walker's data in Tirinzoni et al. 2025, with one expert a family in place of one a task or goal.
 """
 
-from collections.abc import Iterator
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from anima.domains.domain import DOMAINS, Domain, make_domain
 from anima.domains.goal import Goal, load_goals
@@ -19,6 +23,7 @@ from anima.motion.library import Entry, write_library
 from anima.prompting.told import Told
 from anima.recipes import RECIPES
 from anima.recipes.commands import train
+from anima.recipes.recipe import Recipe
 from anima.rotation import Array
 from anima.training.run import RECIPE
 
@@ -39,7 +44,9 @@ def demos(
     small: bool = False,
     seed: int = 0,
     envs: int = 64,
-    threads: int = 2,
+    threads: Annotated[
+        int, arg(help="experts that learn at once, and threads that simulate")
+    ] = os.cpu_count() or 1,
 ) -> None:
     """Train experts for a domain's tasks and goals, then record what they do, with actions.
 
@@ -55,15 +62,13 @@ def demos(
         small: keep half precision, compressed.
         seed: of starts.
         envs: worlds side by side, at most.
-        threads: threads that simulate.
     """
     world = make_domain(domain)
     families = [family for family in world.families() if f"{domain}.{family}-experts" in RECIPES]
     if not families:
         known = ", ".join(name for name in DOMAINS if f"{name}.goals-experts" in RECIPES)
         raise BadInput(f"there are no recipes of experts for the {domain}; there are some for: {known}")
-    for family in families:
-        train_expert(f"{domain}.{family}-experts", runs / family)
+    train_experts({runs / family: RECIPES[f"{domain}.{family}-experts"] for family in families}, threads)
     experts = Told.open(runs, world)
     made = [
         *of_tasks(world, experts, each, frames, seed, envs, threads),
@@ -82,12 +87,22 @@ def demos(
     print(f"{len(made)} demonstrations, {count:,} frames, {size:.2f} MB in {out}")
 
 
-def train_expert(recipe: str, folder: Path) -> None:
+def train_experts(recipes: Mapping[Path, Recipe[Any]], at_once: int) -> None:
+    """Train recipes until they are done, each in its folder, some at once: an expert keeps one core busy."""
+    pool = ProcessPoolExecutor(at_once, multiprocessing.get_context("spawn"))
+    try:
+        for done in [pool.submit(train_expert, recipe, folder) for folder, recipe in recipes.items()]:
+            done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupt reaches those at work, which save; no other begins
+
+
+def train_expert(recipe: Recipe[Any], folder: Path) -> None:
     """Train a recipe in a folder, or go on there, until it is done."""
     if (folder / RECIPE).exists():
         train(resume=folder)
     else:
-        train(RECIPES[recipe], run=folder)
+        train(recipe, run=folder)
 
 
 def of_tasks(
