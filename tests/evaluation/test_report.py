@@ -205,7 +205,7 @@ def test_a_library_of_another_domain_or_rate_is_refused(tmp_path: Path) -> None:
         (write_motions(tmp_path / "b.h5", rate=30.0), "of the pointmass at 30 frames"),
     ]:
         with pytest.raises(BadInput, match=says):
-            list(commands.suites("tracking", POINT, Hold(POINT.hold), path, None))
+            list(commands.suites(("tracking",), POINT, Hold(POINT.hold), path, None))
 
 
 def test_an_unknown_player_is_refused(tmp_path: Path, capsys: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -53,7 +53,7 @@ PROTOCOLS = {"paper": Protocol(episodes=100), "quick": Protocol(episodes=10)}
 def evaluate(
     player: Positional[str],
     out: Path,
-    suite: Literal["reward", "goal", "tracking", "imitation", "all"] = "all",
+    suite: tuple[Literal["reward", "goal", "tracking", "imitation"], ...] = (),
     domain: str = "humanoid",
     library: Path | None = None,
     goals: Path | None = None,
@@ -70,7 +70,7 @@ def evaluate(
     Args:
         player: a run, checkpoint, published model; or random, hold (the pose it starts in or is asked for).
         out: folder for results.jsonl, report.md, results.csv and plots.
-        suite: what to measure.
+        suite: what to measure, one or more; left out, all there is something for.
         domain: the world to play in.
         library: motion library: clips to track, goals if no file of them is given, frames for mixed starts;
             left out, the motions that come with the domain.
@@ -85,8 +85,9 @@ def evaluate(
     """
     world = make_domain(domain)
     goals = goals or world.goal_files().get("test")
-    if suite in ("tracking", "imitation", "all") or starts == "mixed" or (suite == "goal" and not goals):
-        asked = f"--suite {suite}" + " --starts mixed" * (starts == "mixed")
+    moving = not suite or {"tracking", "imitation"} & set(suite) or ("goal" in suite and not goals)
+    if moving or starts == "mixed":
+        asked = f"--suite {' '.join(suite) or 'tracking'}" + " --starts mixed" * (starts == "mixed")
         library = library or need_motions(domain, asked)
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
@@ -178,28 +179,28 @@ Run = Callable[[Trials], Iterator[Result]]
 
 
 def suites(
-    wanted: str, world: Domain, subject: Subject, library: Path | None, goals: Path | None
+    wanted: Collection[str], world: Domain, subject: Subject, library: Path | None, goals: Path | None
 ) -> Iterator[tuple[str, int, Run]]:
-    """Label, number of items and evaluation of each suite asked for."""
-    if wanted in ("reward", "all"):
+    """Label, number of items and evaluation of each suite asked for; of all, if none is."""
+    if "reward" in wanted or not wanted:
         for label, tasks in (("reward", world.suites), ("reward composed", world.composed_suites)):
             if tasks:
                 asked = tasks_asked(world, tasks)
                 yield label, len(asked), _rewards(subject, world, asked, label)
-    if wanted in ("goal", "all"):
+    if "goal" in wanted or not wanted:
         poses = (
             load_goals(goals, world.name)
             if goals
             else library_goals(open_library(library, world, "test"), world)
         )
         yield "goal", len(poses), lambda trials: evaluate_goals(subject, world, poses, trials)
-    if wanted == "imitation" or (wanted == "all" and library):
+    if "imitation" in wanted or not wanted:
         asked = demonstrated(world, open_library(library, world))
-        if not asked and wanted == "imitation":
+        if not asked and wanted:
             raise BadInput(f"{library} has no demonstration of a task that the {world.name} is judged by")
         if asked:
             yield "imitation", len(asked), _rewards(subject, world, asked, "imitation")
-    if wanted in ("tracking", "all"):
+    if "tracking" in wanted or not wanted:
         whole = open_library(library, world)
         for split in SPLITS:
             clips = [
