@@ -29,19 +29,36 @@ def fresh(**changes: Any) -> Any:
     return build(recipe, Path("nowhere"))[0]
 
 
-def test_a_transition_tells_of_the_reward_wanted_best_served_or_any() -> None:
+def test_a_transition_tells_of_the_reward_wanted_or_any() -> None:
     table = torch.as_tensor(POINT.families()["reach"].told, dtype=torch.float32)
-    wanted = torch.arange(256) % 9
-    zeros = torch.zeros(256, 4)
-    paid = torch.zeros(256, 9)
-    paid[:, 4] = 1
+    wanted, zeros = torch.arange(256) % 9, torch.zeros(256, 4)
+    paid = torch.rand(256, 9)
     batch = Transitions(
         zeros, zeros[:, :2], zeros, zeros[:, 0].bool(), z=table[wanted], extra={"reward": paid}
     )
-    assert (fresh(own=1.0).choose(batch) == wanted).all()
-    assert (fresh(own=0.0, best=1.0).choose(batch) == 4).all()
-    drawn = fresh(own=0.0).choose(batch)
+    told, reward = fresh(own=1.0).choose(batch)
+    assert (told == table[wanted]).all() and (reward == paid[torch.arange(256), wanted]).all()
+    told, reward = fresh(own=0.0).choose(batch)
+    drawn = torch.cdist(told, table).argmin(1)
     assert (drawn != wanted).float().mean() > 0.7 and set(drawn.tolist()) == set(range(9))
+    assert (reward == paid[torch.arange(256), drawn]).all()
+
+
+def test_hindsight_takes_a_later_pose_for_the_goal() -> None:
+    """3 to the right and 4 up of a point is a distance of 5: a reward of 1 / 6, whatever was wanted."""
+    table, zeros = fresh().table, torch.zeros(64, 4)
+    later = torch.tensor([3.0, 4.0, 7.0, 7.0]).expand(64, 4)
+    extra = {"reward": torch.ones(64, 9), "future": later}
+    batch = Transitions(
+        zeros, zeros[:, :2], zeros, zeros[:, 0].bool(), z=table[torch.zeros(64).long()], extra=extra
+    )
+    told, reward = fresh(hindsight=1.0).choose(batch)
+    assert (told == later[:, :2]).all()
+    torch.testing.assert_close(reward, torch.full((64,), 1 / 6))
+    _, reward = fresh(hindsight=0.5).choose(batch)
+    assert 0.25 < (reward == 1).float().mean() < 0.75
+    with pytest.raises(BadInput, match="told by the 2 numbers of a pose, not by 3"):
+        fresh(hindsight=0.5, told=3)
 
 
 def test_values_are_those_of_the_chosen_reward(monkeypatch: pytest.MonkeyPatch) -> None:

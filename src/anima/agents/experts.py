@@ -1,10 +1,12 @@
 """Experts: TD3 for a family of rewards at once, told by a few numbers which one is wanted.
 
 Universal value functions (Schaul et al. 2015) whose every transition is learned from with rewards of other
-members of the family too (Andrychowicz et al. 2017), as the collector writes all of them beside it.
+members of the family too, as the collector writes all of them beside it; where these are goals, also with
+poses that the body came to later (hindsight, Andrychowicz et al. 2017).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,6 +15,7 @@ from anima.agents.agent import Data, agent
 from anima.agents.player import to_numpy
 from anima.agents.td3 import TD3
 from anima.data.batch import Transitions
+from anima.domains.goal import nearness
 from anima.errors import BadInput
 from anima.learners.learner import Metrics
 from anima.rotation import Array
@@ -27,8 +30,8 @@ class Experts(TD3):
     class Config(TD3.Config):
         rewards: int = 1  # how many there are in the family
         told: int = 1  # how many numbers tell which of them is wanted
-        own: float = 0.5  # share of transitions learned from with the reward that was wanted …
-        best: float = 0.0  # … or with the one that they served best; the others with any
+        own: float = 0.5  # share of transitions learned from with the reward that was wanted, the others any
+        hindsight: float = 0.0  # share of all whose goal is instead a pose that the body came to later
         wanted_steps: int = 250  # steps after which another reward is wanted while exploring
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
@@ -36,6 +39,12 @@ class Experts(TD3):
         self.context_steps = config.wanted_steps
         self.table: Tensor
         self.register_buffer("table", torch.zeros(config.rewards, config.told))
+        pose = space.parts["pose"]
+        if config.hindsight > 0 and config.told != pose.stop - pose.start:
+            raise BadInput(
+                f"hindsight is for goals, told by the {pose.stop - pose.start} numbers of a pose, not by "
+                f"{config.told}: set config.hindsight to 0"
+            )
 
     @staticmethod
     def context_width(config: Config) -> int:
@@ -50,20 +59,34 @@ class Experts(TD3):
             )
         self.table.copy_(torch.as_tensor(table))
 
+    def draw(self, data: Data) -> tuple[Any, ...]:
+        if self.config.hindsight == 0:
+            return super().draw(data)
+        online, future = data.replay.draw_futures(
+            self.config.batch, self.draws.generator, self.config.discount
+        )
+        return (replace(online, extra={**online.extra, "future": future}),)
+
     def update(self, online: Transitions) -> Metrics:
         self.normalize.learn(online.obs, online.next_obs)
-        chosen = self.choose(online)
-        reward = online.extra["reward"].gather(1, chosen[:, None])[:, 0]
-        return self.climb(online.map_obs(self.normalize), reward, self.table[chosen])
+        told, reward = self.choose(online)
+        return self.climb(online.map_obs(self.normalize), reward, told)
 
-    def choose(self, online: Transitions) -> Tensor:
-        """(n,) of which reward each transition tells: wanted when it happened, served best by it, or any."""
+    def choose(self, online: Transitions) -> tuple[Tensor, Tensor]:
+        """(n, d) which reward each transition is to tell of, and (n,) that reward."""
         assert online.z is not None
-        n = len(online.obs)
-        wanted, best = torch.cdist(online.z, self.table).argmin(1), online.extra["reward"].argmax(1)
-        which, c = self.draws.rand(n, 1)[:, 0], self.config
-        other = torch.where(which < c.own + c.best, best, self.draws.integers(len(self.table), n))
-        return torch.where(which < c.own, wanted, other)
+        n, c = len(online.obs), self.config
+        wanted, other = torch.cdist(online.z, self.table).argmin(1), self.draws.integers(len(self.table), n)
+        chosen = torch.where(self.draws.rand(n, 1)[:, 0] < c.own, wanted, other)
+        told, reward = self.table[chosen], online.extra["reward"].gather(1, chosen[:, None])[:, 0]
+        if c.hindsight > 0:
+            pose = self.space.parts["pose"]
+            later = online.extra["future"][:, pose]
+            instead = self.draws.rand(n, 1)[:, 0] < c.hindsight
+            told = torch.where(instead[:, None], later, told)
+            near = nearness((online.next_obs[:, pose] - later).norm(dim=-1))
+            reward = torch.where(instead, near, reward)
+        return told, reward
 
     def explore(self, n: int, data: Data) -> Array:
         return to_numpy(self.table[self.acting_draws.integers(len(self.table), n)])

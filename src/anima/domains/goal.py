@@ -35,17 +35,14 @@ class Goal:
 
 @dataclass(frozen=True)
 class Keep(Task):
-    """Be in a goal's pose: 1 / (1 + d) with the distance d to it, velocities left out.
-
-    The paper's reward of a goal is -d; TD3 came nearer to a goal of the point mass with this one.
-    """
+    """Be in a goal's pose: the nearness to it, velocities left out."""
 
     world: Domain
     goal: Goal
 
     def reward(self, s: Any) -> Array:
         pose = self.world.space.parts["pose"]
-        return 1 / (1 + np.linalg.norm((self.world.observe(s) - self.goal.observation)[:, pose], axis=1))
+        return nearness(np.linalg.norm((self.world.observe(s) - self.goal.observation)[:, pose], axis=1))
 
     def on(self, qpos: Array, qvel: Array, ctrl: Array | None = None) -> Array:
         return self.reward(self.world.state(qpos, qvel, ctrl))
@@ -55,13 +52,21 @@ class Keep(Task):
         return self.goal.name
 
 
+def nearness(distance: Any) -> Any:
+    """The reward of a pose at this distance from a goal's, numbers of numpy or torch.
+
+    The paper's reward of a goal is -d; TD3 came nearer to a goal of the point mass with this one.
+    """
+    return 1 / (1 + distance)
+
+
 def family_of_goals(world: Domain, goals: Sequence[Goal]) -> Family:
     """The rewards of being in each of several poses, told by the pose itself."""
     pose = world.space.parts["pose"]
     poses = np.stack([goal.observation[pose] for goal in goals])
 
     def rewards(s: Any) -> Array:
-        return 1 / (1 + np.linalg.norm(world.observe(s)[:, None, pose] - poses, axis=2))
+        return nearness(np.linalg.norm(world.observe(s)[:, None, pose] - poses, axis=2))
 
     return Family(tuple(goal.name for goal in goals), poses, rewards)
 
