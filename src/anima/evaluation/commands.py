@@ -91,14 +91,12 @@ def evaluate(
         library = library or need_motions(domain, asked)
     known = read_folder(reference) if reference else None
     index, count = parse_part(part)
-    begin = starts or world.test_start
-    subject = find_subject(player, world, seed, PROTOCOLS[protocol].inference_states)
+    begin, how = starts or world.test_start, PROTOCOLS[protocol]
+    subject = find_subject(player, world, seed, how.inference_states)
     weights = model_hash(subject.agent) if isinstance(subject, Prompter) else None
     known_by = {"starts": begin, "seed": seed, "weights": weights}
-    settings = {"protocol": protocol, **vars(PROTOCOLS[protocol]), **known_by}
-    trials = Trials(
-        find_start(begin, world, library), PROTOCOLS[protocol].episodes, world.limit, seed, envs, threads
-    )
+    settings = {"protocol": protocol, **vars(how), **known_by}
+    trials = Trials(find_start(begin, world, library), how.episodes, world.limit, seed, envs, threads)
     name = "results.jsonl" if count == 1 else f"results-{index + 1}of{count}.jsonl"
     log = Log(out / name, provenance(world, player, settings, [library, goals]))
     plan = list(suites(suite, world, subject, library, goals))
