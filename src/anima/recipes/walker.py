@@ -63,7 +63,9 @@ def spread(family: str) -> str:
 def explorer() -> Recipe[Any]:
     """RND, which need not learn much from each step: it is to see much."""
     recipe = single("rnd", "", 1_000_000)
-    schedule = replace(recipe.schedule, phase_steps=1_000, log_every=20_000, evaluate_every=1_000_000)
+    schedule = replace(
+        recipe.schedule, phase_steps=1_000, phase_updates=25, log_every=20_000, evaluate_every=1_000_000
+    )
     return replace(recipe, schedule=schedule, collector=replace(recipe.collector, worlds=50), threads=1)
 
 
