@@ -59,10 +59,10 @@ def ours(task: str, steps: int, seed: int) -> dict[int, float]:
 
 def theirs(task: str, steps: int, seed: int) -> dict[int, float]:
     """Returns of Stable-Baselines3's TD3 by step, its own target noise and delay, all else as ours."""
-    from stable_baselines3 import TD3  # type: ignore[import-not-found]
-    from stable_baselines3.common.callbacks import BaseCallback  # type: ignore[import-not-found]
-    from stable_baselines3.common.env_util import make_vec_env  # type: ignore[import-not-found]
-    from stable_baselines3.common.noise import (  # type: ignore[import-not-found]
+    from stable_baselines3 import TD3
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.noise import (
         NormalActionNoise,
         VectorizedActionNoise,
     )

@@ -21,7 +21,7 @@ from anima.prompting.prompt import model_hash
 from anima.prompting.relabel import open_states
 from anima.recipes import RECIPES
 from anima.recipes.laptop import narrowed
-from anima.recipes.recipe import Recipe, begin_from, build, from_json, weights_of
+from anima.recipes.recipe import Recipe, begin_from, build, from_json
 from anima.training.loop import Schedule, train
 from anima.training.run import Run
 
@@ -160,7 +160,7 @@ def test_a_shipped_model_is_prompted_measured_and_scored(shipped: str, tmp_path:
 
 def test_training_goes_on_from_a_model(model: Path, tmp_path: Path) -> None:
     origin: Any = anima.load(model)
-    chosen = recipe(origin=str(model), origin_hash=weights_of(origin), seed=5)
+    chosen = recipe(origin=str(model), origin_hash=model_hash(origin), seed=5)
     agent, data = go(chosen, tmp_path / "refill", total=200)
     for name, tensor in origin.essentials().items():
         assert torch.equal(agent.state_dict()[name], tensor), name  # nothing is learned while refilling
@@ -176,7 +176,7 @@ def test_training_goes_on_from_a_model(model: Path, tmp_path: Path) -> None:
 
 
 def test_learning_rates_ramp_by_counted_updates(model: Path, tmp_path: Path) -> None:
-    chosen = recipe(origin=str(model), origin_hash=weights_of(anima.load(model)))
+    chosen = recipe(origin=str(model), origin_hash=model_hash(anima.load(model)))
     rates = {250: [4 / 10], 300: [9 / 10], 350: [1.0]}  # 5 updates a phase from step 200 on, a ramp of 10
     for total, (share,) in rates.items():
         agent, _ = go(chosen, tmp_path / "run", total=total)
@@ -187,7 +187,7 @@ def test_learning_rates_ramp_by_counted_updates(model: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("stop", [150, 250])  # while refilling, and amid the ramp
 def test_a_run_from_a_model_resumes_exactly(stop: int, model: Path, tmp_path: Path) -> None:
-    chosen = recipe(origin=str(model), origin_hash=weights_of(anima.load(model)))
+    chosen = recipe(origin=str(model), origin_hash=model_hash(anima.load(model)))
     go(chosen, tmp_path / "whole")
     go(chosen, tmp_path / "parts", total=stop)
     go(chosen, tmp_path / "parts")

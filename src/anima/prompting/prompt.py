@@ -18,7 +18,13 @@ from anima.rotation import Array
 from anima.sim.space import Space
 
 
-class LatentAgent(Protocol):
+class Weighted(Protocol):
+    """Whatever has weights."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+
+class LatentAgent(Weighted, Protocol):
     """What is needed of an agent steered by latents."""
 
     space: Space
@@ -28,7 +34,6 @@ class LatentAgent(Protocol):
     def prompt_goal(self, obs: ArrayLike) -> Array: ...
     def prompt_motion(self, obs: ArrayLike) -> Array: ...
     def prompt_behavior(self, obs: ArrayLike) -> Array: ...
-    def state_dict(self) -> dict[str, Any]: ...
 
 
 class Prompter:
@@ -85,7 +90,7 @@ def domain_of(agent: LatentAgent) -> Domain:
     )
 
 
-def model_hash(agent: LatentAgent) -> str:
+def model_hash(agent: Weighted) -> str:
     """SHA-256 of an agent's weights, names included."""
     total = sha256()
     for name, tensor in sorted(agent.state_dict().items()):

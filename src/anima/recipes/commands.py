@@ -10,8 +10,9 @@ import tyro
 
 from anima.agents.checkpoint import load
 from anima.errors import BadInput
+from anima.prompting.prompt import model_hash
 from anima.recipes import RECIPES
-from anima.recipes.recipe import Recipe, begin_from, build, evaluations, from_json, weights_of
+from anima.recipes.recipe import Recipe, begin_from, build, evaluations, from_json
 from anima.training.loop import train as run_loop
 from anima.training.run import Run
 
@@ -48,7 +49,7 @@ def train(
         assert recipe is not None
         chosen = recipe
         if chosen.origin:
-            chosen = replace(chosen, origin_hash=weights_of(load(chosen.origin)))
+            chosen = replace(chosen, origin_hash=model_hash(load(chosen.origin)))
         current = Run.create(
             run or Path("runs") / f"{chosen.agent}-{strftime('%Y%m%d-%H%M%S')}", asdict(chosen)
         )

@@ -20,6 +20,7 @@ from anima.evaluation.metrics import pose_distance
 from anima.evaluation.reward import coordinates
 from anima.evaluation.rollout import At, Episode, Trajectory, rollouts
 from anima.motion.library import Entry, write_library
+from anima.prompting.prompt import model_hash
 from anima.prompting.told import Told
 from anima.recipes import RECIPES
 from anima.recipes.commands import train
@@ -125,10 +126,9 @@ def of_tasks(
         for k, first in enumerate(firsts):
             path = next(played)
             if path.diverged is None:
-                yield (
-                    Entry(f"{name}_{k}", length, split, name, f"an expert's {name}, from step {first} on"),
-                    cut(world, path, first, length),
-                )
+                told = f"an expert's {name}, from step {first} on"
+                made = origin(experts, experts.reward_context(world.task(name)), seed)
+                yield Entry(f"{name}_{k}", length, split, name, told, made), cut(world, path, first, length)
 
 
 def of_goals(
@@ -155,11 +155,16 @@ def of_goals(
             failed += 1
             continue
         length = min(int(near[0]) + STAYING, REACHING)
-        yield (
-            Entry(f"{goal.name}_from_{first.name}", length, "train", GOAL, f"an expert reaches {goal.name}"),
-            cut(world, path, 0, length),
-        )
+        name, told = f"{goal.name}_from_{first.name}", f"an expert reaches {goal.name}"
+        made = origin(experts, experts.goal_context(goal.observation), seed)
+        yield Entry(name, length, "train", GOAL, told, made), cut(world, path, 0, length)
     print(f"{len(pairs) - failed} of {len(pairs)} goals were reached within {REACHING} steps and are kept")
+
+
+def origin(experts: Told, context: tuple[str, Array], seed: int) -> dict[str, Any]:
+    """Who shows it: an expert, by its family and its weights."""
+    family = context[0]
+    return {"expert": family, "weights": model_hash(experts.experts[family]), "seed": seed}
 
 
 def at_rest(world: Domain, goal: Goal) -> At:

@@ -122,7 +122,7 @@ def find_family(recipe: Recipe[Any], domain: Domain) -> Family:
 def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
     """Give a new agent the weights of the recipe's origin; returns in which settings the two differ."""
     origin = load(recipe.origin)
-    if recipe.origin_hash != weights_of(origin):
+    if recipe.origin_hash != model_hash(origin):
         raise BadInput(f"{recipe.origin} is not what this run began from: its weights have changed")
     theirs, ours = flat(origin.settings()), flat(agent.settings())
     differ = [
@@ -135,11 +135,6 @@ def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
     except BadInput as error:
         raise BadInput(f"--from {recipe.origin} does not fit ({error}): {'; '.join(differ)}") from None
     return differ
-
-
-def weights_of(model: Agent) -> str:
-    """SHA-256"""
-    return model_hash(model)  # type: ignore[arg-type]
 
 
 def flat(values: Any, at: str = "") -> dict[str, Any]:

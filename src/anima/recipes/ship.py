@@ -52,7 +52,7 @@ def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000
         checkpoint.write_model(agent, beside)
         save_states(beside / STATES, drawn, domain_of(agent).name)
         seal(beside)
-        weights = model_hash(checkpoint.load(beside))  # type: ignore[arg-type]
+        weights = model_hash(checkpoint.load(beside))
         write_json(beside / PROVENANCE, {"weights": weights, **provenance(run), "states": len(drawn)})
         seal(beside)
         beside.rename(folder)
@@ -74,7 +74,7 @@ def scores(model: Positional[str], results: Positional[Path], /) -> None:
     folder = find_model(model)
     verify(folder)
     found = read_folder(results)
-    weights = model_hash(checkpoint.load(folder))  # type: ignore[arg-type]
+    weights = model_hash(checkpoint.load(folder))
     if any(result.provenance.get("weights") != weights for result in found):
         raise BadInput(
             f"{results} was measured on other weights than those of {model}: `anima evaluate {model}` anew"

@@ -116,5 +116,5 @@ RECIPES: dict[str, Recipe[Any]] = {
         f"walker.{family}-experts": experts(family, spread(family), total, rewards=30, told=2)
         for family, total in (("run", 450_000), ("spin", 230_000), ("crawl", 300_000))
     },
-    "walker.goals-experts": experts("goals", "", 400_000, rewards=147, told=15, hindsight=0.5),
+    "walker.goals-experts": experts("goals", "", 300_000, rewards=147, told=15, hindsight=0.5),
 }
