@@ -74,7 +74,7 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH)
     plain = {"embedding_layers": 0, "hidden_layers": LAYERS}
     parts: dict[str, Any] = {}
-    for name in ("policy", "critic"):
+    for name in ("policy", "critic", "guide"):
         if hasattr(config, name):
             learner = getattr(config, name)
             parts[name] = replace(learner, network=replace(learner.network, **plain), rate=RATE)
@@ -108,7 +108,23 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     )
 
 
+def guided() -> Recipe[Any]:
+    """Guided FB-CPR, whose distances are the walker's: poses lie 3 apart, the humanoid's 7."""
+    recipe = promptable("guided")
+    config = recipe.config
+    config = replace(
+        config,
+        measure=replace(config.measure, backward_rate=0.0),
+        policy=replace(config.policy, moderation=0.1),
+        kernel=1.1,
+        reach=2.7,
+        alone=20_000,
+    )
+    return replace(recipe, config=config)
+
+
 RECIPES: dict[str, Recipe[Any]] = {
+    "walker.guided": guided(),
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
     **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
