@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from anima.data.batch import Transitions
+from anima.errors import BadInput
 from anima.learners.learner import Learner, Loss, Metrics
 from anima.learners.pessimism import pessimistic
 from anima.networks.mlp import BackwardMap
@@ -85,6 +86,11 @@ class Successor(Learner):
         *inner, last = self.backward_map.net
         assert isinstance(last, nn.Linear)
         hidden = nn.Sequential(*inner)(obs)
+        if len(mix) > hidden.shape[1]:
+            raise BadInput(
+                f"a latent of {len(mix)} numbers cannot be made of {hidden.shape[1]} features: lower "
+                "config.latent, or widen config.measure.backward"
+            )
         mean = hidden.mean(0)
         spread, axes = torch.linalg.eigh((hidden - mean).mT @ (hidden - mean) / len(hidden))
         d = len(mix)

@@ -109,16 +109,27 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
 
 
 def guided() -> Recipe[Any]:
-    """Guided FB-CPR, whose distances are the walker's: poses lie 3 apart, the humanoid's 7."""
+    """Guided FB-CPR that stays with its guide, and a linear B: latents are mean observations.
+
+    FB's own values take longer than an hour to tell running from lying; the guide learns what latents of
+    clips stand for directly. Distances are the walker's: poses lie 3 apart, the humanoid's 7.
+    """
     recipe = promptable("guided")
     config = recipe.config
+    linear = replace(config.measure.backward, hidden_layers=0)
     config = replace(
         config,
-        measure=replace(config.measure, backward_rate=0.0),
+        latent=24,  # as many as the walker senses
+        measure=replace(config.measure, backward=linear, backward_rate=0.0, value_weight=0.0),
         policy=replace(config.policy, moderation=0.1),
+        guide=replace(config.guide, slow_rate=0.01),
         kernel=1.1,
         reach=2.7,
-        alone=20_000,
+        tracking_share=0.4,
+        guide_goals=0.4,
+        guide_latents=0.5,
+        imitation=0.5,
+        alone=1_000_000,
     )
     return replace(recipe, config=config)
 
