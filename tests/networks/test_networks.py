@@ -109,13 +109,6 @@ def test_a_residual_block_adds_to_its_input() -> None:
     torch.testing.assert_close(block(torch.tensor([[3.0, 5.0]])), torch.tensor([[3.8650984, 5.8650984]]))
 
 
-def test_a_map_without_hidden_layers_is_linear() -> None:
-    embed = BackwardMap(5, 3, BackwardMap.Config(hidden_layers=0, on_sphere=False))
-    x, y = torch.randn(2, 4, 5)
-    bias = embed(torch.zeros(4, 5))
-    torch.testing.assert_close(embed(x + y) + bias, embed(x) + embed(y))
-
-
 def test_networks_refuse_sizes_that_cannot_be() -> None:
     with pytest.raises(BadInput, match="embedding_layers >= 2"):
         TwoStream(5, 3, 2, 4, TwoStream.Config(embedding_layers=1))

@@ -50,7 +50,6 @@ class Guided(FBCPR):
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
-        guide_latents: float = 0.0  # share in which it is a piece of a clip as a whole: B(s')ᵀz is the reward
         imitation: float = 2.0  # pull toward the action by which it then came near
         guide_discount: float = 0.96  # γ of the guide
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
@@ -104,7 +103,7 @@ class Guided(FBCPR):
         self.updates += 1
         done = int(self.updates) - self.config.alone
         online = replace(online, z=online.extra["z"])
-        reference = self.choose_reference(online, expert)
+        reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
         guide_fit, z = self.guide_fit(online, reference), reference.z
         if done <= 0:
@@ -124,12 +123,11 @@ class Guided(FBCPR):
         return metrics
 
     @torch.no_grad()
-    def choose_reference(self, online: Transitions, expert: Segments) -> Reference:
+    def choose_reference(self, online: Transitions) -> Reference:
         """What each body should be near.
 
         Rows that follow a clip keep its frames; a share of them, and all others, get goals: states of the
         batch, or what the body itself came to later, which lets it learn to stay as it is, and small steps.
-        A share gets latents of clips, for being in any state that these stand for, as prompts ask for.
         """
         n, pose = len(online.obs), self.space.parts["pose"]
         own = self.draws.rand(n, 1) < self.config.own_goals
@@ -138,21 +136,10 @@ class Guided(FBCPR):
         to_goal = (self.draws.rand(n, 1)[:, 0] < self.config.guide_goals) | (distance < 0)
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
         goal_z = self.project(self.embed(self.normalize(goal)))
+        swap = to_goal[:, None]
         near_frame = torch.exp(-(distance / self.config.kernel).square() / 2)
         near_goal = 1 / (1 + (away / self.config.kernel).square())
         reward = torch.where(to_goal, near_goal, near_frame)
-        if self.config.guide_latents > 0:
-            alike = self.draws.rand(n, 1)[:, 0] < self.config.guide_latents
-            clip_z = self.encode_clips(expert.map_obs(self.normalize))[self.draws.randperm(n)]
-            reached = self.embed(self.normalize(online.next_obs))
-            likeness = ((reached * clip_z).sum(-1) / self.config.latent).clamp(min=0)
-            goal_z = torch.where(alike[:, None], clip_z, goal_z)
-            reward, own, to_goal = (
-                torch.where(alike, likeness, reward),
-                own & ~alike[:, None],
-                to_goal | alike,
-            )
-        swap = to_goal[:, None]
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
         own_reward = torch.where(to_goal & own[:, 0], reward, 0.0)
         return Reference(z, next_z, reward, online.terminated & ~to_goal, own_reward)

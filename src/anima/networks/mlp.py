@@ -9,12 +9,7 @@ from anima.networks.sphere import project
 
 
 def mlp(inputs: int, hidden: int, hidden_layers: int, outputs: int, members: int = 1) -> nn.Sequential:
-    """Hidden layers, the first with layer norm and tanh, the others with ReLU; then a linear output.
-
-    Without hidden layers it is linear.
-    """
-    if hidden_layers == 0:
-        return nn.Sequential(linear(inputs, outputs, members))
+    """Hidden layers, the first with layer norm and tanh, the others with ReLU; then a linear output."""
     layers = first_layer(inputs, hidden, members)
     for _ in range(hidden_layers - 1):
         layers += [linear(hidden, hidden, members), nn.ReLU(inplace=True)]
@@ -27,7 +22,7 @@ class BackwardMap(nn.Module):
     @dataclass(frozen=True)
     class Config:
         hidden: int = 256  # units of a hidden layer
-        hidden_layers: int = 1  # the first has layer norm and tanh; 0: B is linear
+        hidden_layers: int = 1  # the first has layer norm and tanh
         on_sphere: bool = True  # scale the output to length √d
 
     def __init__(self, obs: int, latent: int, config: Config) -> None:

@@ -74,7 +74,7 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH)
     plain = {"embedding_layers": 0, "hidden_layers": LAYERS}
     parts: dict[str, Any] = {}
-    for name in ("policy", "critic", "guide"):
+    for name in ("policy", "critic"):
         if hasattr(config, name):
             learner = getattr(config, name)
             parts[name] = replace(learner, network=replace(learner.network, **plain), rate=RATE)
@@ -108,34 +108,7 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     )
 
 
-def guided() -> Recipe[Any]:
-    """Guided FB-CPR that stays with its guide, and a linear B: latents are mean observations.
-
-    FB's own values take longer than an hour to tell running from lying; the guide learns what latents of
-    clips stand for directly. Distances are the walker's: poses lie 3 apart, the humanoid's 7.
-    """
-    recipe = promptable("guided")
-    config = recipe.config
-    linear = replace(config.measure.backward, hidden_layers=0)
-    config = replace(
-        config,
-        latent=24,  # as many as the walker senses
-        measure=replace(config.measure, backward=linear, backward_rate=0.0, value_weight=0.0),
-        policy=replace(config.policy, moderation=0.1),
-        guide=replace(config.guide, slow_rate=0.01),
-        kernel=1.1,
-        reach=2.7,
-        tracking_share=0.4,
-        guide_goals=0.4,
-        guide_latents=0.5,
-        imitation=0.5,
-        alone=1_000_000,
-    )
-    return replace(recipe, config=config)
-
-
 RECIPES: dict[str, Recipe[Any]] = {
-    "walker.guided": guided(),
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
     **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
