@@ -249,7 +249,7 @@ def _check_entries(path: Path, entries: Sequence[Entry]) -> None:
 
 
 def embedded_library(domain: str) -> Path | None:
-    """The motions that come with a domain: recorded from the shipped model, for want of any others."""
+    """The motions that come with a domain, for want of others: what a shipped model does, or experts do."""
     path = DOMAINS / domain / "motions.h5"
     return path if path.is_file() else None
 
