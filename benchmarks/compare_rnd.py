@@ -25,10 +25,11 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     options = parser.parse_args()
     seen = open_states(options.run).states(10**9, np.random.default_rng(0))
+    walker = make_domain("walker")
     told = {"RND": (seen.qpos, seen.qvel), "random actions": at_random(len(seen))}
     for name, (qpos, qvel) in told.items():
-        state = make_domain("walker").state(qpos, qvel)
-        known = [task for task in ALL if (make_domain("walker").task(task).reward(state) > GOOD).any()]
+        state = walker.state(qpos, qvel)
+        known = [task for task in ALL if (walker.task(task).reward(state) > GOOD).any()]
         print(
             f"{name}, {len(qpos):,} states: {cells(state):,} cells of height, pitch, speed and momentum; "
             f"a reward of {GOOD} of {len(known)} tasks in {len(ALL)}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anima import BadInput
 from anima.cli import main
 from anima.data.offline import Offline
 from anima.domains.domain import make_domain
@@ -81,6 +82,13 @@ def test_experts_are_a_player_and_a_reference(made: Path, monkeypatch: Any, caps
     results = read_folder(out)
     assert sorted(r.suite for r in results) == ["goal"] * 25 + ["imitation"] * 42
     assert "normalized" in (out / "report.md").read_text()
+
+
+def test_what_stops_one_expert_lets_no_other_begin(tmp_path: Path) -> None:
+    fine = RECIPES["smoke.experts"]
+    with pytest.raises(BadInput, match="no family of rewards 'rush'"):
+        demos.train_experts({tmp_path / "a": replace(fine, family="rush"), tmp_path / "b": fine}, 1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_domain_without_experts_says_so(capsys: Any, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Experts as a Subject: each prompt goes to the one whose family it is of."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from anima.agents.experts import Experts
 from anima.domains.domain import Domain
 from anima.domains.task import Task
 from anima.errors import BadInput
+from anima.prompting.prompt import model_hash
 from anima.rotation import Array
 
 GOALS = "goals"  # the family of a domain's goals
@@ -30,6 +32,11 @@ class Told:
         if not experts:
             raise BadInput(f"{folder} holds no experts of the {domain.name}: `anima demos` trains some")
         return cls(domain, experts)  # type: ignore[arg-type]
+
+    @cached_property
+    def weights(self) -> dict[str, str]:
+        """SHA-256 of each expert's, by family"""
+        return {family: model_hash(expert) for family, expert in self.experts.items()}
 
     def reward_context(self, task: Task) -> tuple[str, Array]:
         for family in self.experts:

@@ -6,7 +6,7 @@ After the walker's data in Tirinzoni et al. 2025, with one expert a family in pl
 import multiprocessing
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +20,6 @@ from anima.evaluation.metrics import pose_distance
 from anima.evaluation.reward import coordinates
 from anima.evaluation.rollout import At, Episode, Trajectory, rollouts
 from anima.motion.library import Entry, write_library
-from anima.prompting.prompt import model_hash
 from anima.prompting.told import Told
 from anima.recipes import RECIPES
 from anima.recipes.commands import train
@@ -90,12 +89,24 @@ def demos(
 
 def train_experts(recipes: Mapping[Path, Recipe[Any]], at_once: int) -> None:
     """Train recipes until they are done, each in its folder, some at once: an expert keeps one core busy."""
-    pool = ProcessPoolExecutor(at_once, multiprocessing.get_context("spawn"))
-    try:
-        for done in [pool.submit(train_expert, recipe, folder) for folder, recipe in recipes.items()]:
-            done.result()
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interrupt reaches those at work, which save; no other begins
+    busy: set[Future[None]] = set()
+    with ProcessPoolExecutor(at_once, multiprocessing.get_context("spawn")) as pool:
+        for folder, recipe in recipes.items():
+            if len(busy) == at_once:
+                busy = finish(busy)
+            busy.add(
+                pool.submit(train_expert, recipe, folder)
+            )  # none waits there to begin after an interrupt
+        while busy:
+            busy = finish(busy)
+
+
+def finish(busy: set[Future[None]]) -> set[Future[None]]:
+    """Wait until one of them is done; those that are not. What stopped one, an interrupt too, is raised."""
+    done, rest = wait(busy, return_when=FIRST_COMPLETED)
+    for future in done:
+        future.result()
+    return rest
 
 
 def train_expert(recipe: Recipe[Any], folder: Path) -> None:
@@ -164,7 +175,7 @@ def of_goals(
 def origin(experts: Told, context: tuple[str, Array], seed: int) -> dict[str, Any]:
     """Who shows it: an expert, by its family and its weights."""
     family = context[0]
-    return {"expert": family, "weights": model_hash(experts.experts[family]), "seed": seed}
+    return {"expert": family, "weights": experts.weights[family], "seed": seed}
 
 
 def at_rest(world: Domain, goal: Goal) -> At:
