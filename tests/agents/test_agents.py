@@ -37,11 +37,13 @@ class Data:
         self.replay = self.expert = SimpleNamespace(draw=self.draw)
 
     def draw(self, n: int, *rest: Any) -> Any:
-        *length, generator = rest
-        if length:
-            frames = torch.randn(n, length[0] + 1, 5, generator=generator)
-            action = torch.rand(n, length[0], 2, generator=generator)
-            return Segments(frames[:, :-1], frames[:, 1:], action)
+        if len(rest) > 1:
+            length, generator = rest[:2]
+            kept = rest[2] if len(rest) > 2 else length
+            frames = torch.randn(n, length + 1, 5, generator=generator)
+            action = torch.rand(n, kept, 2, generator=generator)
+            return Segments(frames[:, :kept], frames[:, 1:], action)
+        (generator,) = rest
         z = torch.nn.functional.normalize(torch.randn(n, 4, generator=generator), dim=-1) * 2
         obs, action = torch.randn(2, n, 5, generator=generator), torch.rand(n, 2, generator=generator)
         return Transitions(obs[0], action, obs[1], torch.rand(n, generator=generator) < 0.1, z)
@@ -248,7 +250,7 @@ def test_prompts_in_pieces_equal_a_prompt_at_once(monkeypatch: pytest.MonkeyPatc
         ),
         (lambda a: make_agent("fb", SPACE, default_config("fb_awac").policy), "takes a FB.Config"),
         (lambda a: tiny("fb", batch=3), "batch of 3 is smaller than the latent dimension 4"),
-        (lambda a: tiny("fbcpr", batch=18), "batch 18 is no multiple of segment 4"),
+        (lambda a: tiny("fbcpr", batch=18), "batch 18 is no multiple of 4"),
         (lambda a: a.act(np.ones((2, 6)), np.ones(4)), r"observation has shape \(2, 6\).* rows of 5"),
         (lambda a: a.act(np.ones((2, 5)), np.ones((3, 4))), "3 latents for 2 observations"),
         (lambda a: a.prompt_reward(np.ones((2, 5)), np.ones(3)), "the reward has shape .*3"),

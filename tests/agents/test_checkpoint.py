@@ -25,7 +25,7 @@ SMALL = {
     "policy": {"network": {"hidden": 8}},
 }
 SINGLE = ("td3", "rnd", "experts")
-EXTRAS = ("z", "next_z", "distance", "future", "reward")
+EXTRAS = {"z": (4,), "next_z": (4,), "distance": (1,), "future": (8, 5), "reward": (1,)}
 
 
 def trained(name: str = "fbcpr") -> Any:
@@ -41,7 +41,7 @@ def trained(name: str = "fbcpr") -> Any:
         *(torch.randn(8, n, generator=g) for n in (5, 2, 5)),
         torch.zeros(8, dtype=torch.bool),
         torch.ones(8, 4),
-        {k: torch.ones(8, n) for k, n in zip(EXTRAS, (4, 4, 1, 5, 1), strict=True)},
+        {k: torch.ones(8, *n) for k, n in EXTRAS.items()},
     )
     clips = Segments(
         torch.randn(4, 2, 5, generator=g), torch.randn(4, 2, 5, generator=g), torch.zeros(4, 2, 2)

@@ -48,7 +48,7 @@ def test_hindsight_takes_a_later_pose_for_the_goal() -> None:
     """3 to the right and 4 up of a point is a distance of 5: a reward of 1 / 6, whatever was wanted."""
     table, zeros = fresh().table, torch.zeros(64, 4)
     later = torch.tensor([3.0, 4.0, 7.0, 7.0]).expand(64, 4)
-    extra = {"reward": torch.ones(64, 9), "future": later}
+    extra = {"reward": torch.ones(64, 9), "future": later[:, None]}
     batch = Transitions(
         zeros, zeros[:, :2], zeros, zeros[:, 0].bool(), z=table[torch.zeros(64).long()], extra=extra
     )

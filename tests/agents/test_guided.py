@@ -1,6 +1,7 @@
 """Guided FB-CPR: FB-CPR without guidance, what learns when, the guide's reference, terms on one scale."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ class Tracked(Data):
         super().__init__()
         self.replay.draw_futures = self.draw_futures
 
-    def draw_futures(self, n: int, generator: torch.Generator, _discount: float) -> tuple[Any, torch.Tensor]:
-        return self.draw(n, generator), torch.randn(n, 5, generator=generator)
+    def draw_futures(self, n: int, generator: torch.Generator, _discount: float, window: int) -> Any:
+        drawn = self.draw(n, generator)
+        drawn.extra.update(future=torch.randn(n, window, 5, generator=generator))
+        return drawn
 
     def draw(self, n: int, *rest: Any) -> Any:
         drawn = super().draw(n, *rest)
@@ -132,28 +135,43 @@ def test_a_goal_may_be_what_the_body_came_to() -> None:
     agent = guided(own_goals=1.0, guide_goals=1.0)
     online, _ = agent.draw(Tracked())
     reference = agent.choose_reference(online)
-    goal = agent.project(agent.embed(agent.normalize(online.extra["future"])))
-    assert torch.equal(reference.z, goal) and torch.equal(reference.next_z, goal)
-    away = (online.next_obs - online.extra["future"])[:, agent.space.parts["pose"]].norm(dim=-1)
+    goal = agent.project(agent.embed(agent.normalize(online.extra["future"][:, 0])))
+    torch.testing.assert_close(reference.z, goal)
+    assert torch.equal(reference.z, reference.next_z)
+    away = (online.next_obs - online.extra["future"][:, 0])[:, agent.space.parts["pose"]].norm(dim=-1)
     torch.testing.assert_close(reference.reward, 1 / (1 + (away / agent.config.kernel).square()))
-    assert torch.equal(reference.own_reward, reference.reward)
 
 
-def test_what_led_to_an_own_goal_is_imitated() -> None:
-    """With a guide that does not care, the policy comes to repeat the actions of the batch."""
+@pytest.mark.parametrize("kind", ["imitation", "cloning"])
+def test_what_led_to_an_own_future_or_is_in_a_clip_is_imitated(kind: str) -> None:
+    """With a guide that does not care, the policy comes to repeat the actions of the batch, or the clips'."""
     quick = {**SIZES["policy"], "rate": 1e-2}
-    agent = guided(own_goals=1.0, guide_goals=1.0, alone=1000, guidance_weight=1e-6, policy=quick)
+    weights = {"imitation": 0.0, "cloning": 0.0} | {kind: 2.0}
+    agent = guided(alone=1000, guidance_weight=1e-6, policy=quick, **weights)
     online, expert = agent.draw(Tracked())
-    online.extra["future"][:] = online.next_obs  # reached at once
-    z = agent.project(agent.embed(agent.normalize(online.next_obs)))
+    future = agent.encode(agent.normalize(online.extra["future"]))
+    clips = agent.encode_clips(expert.map_obs(agent.normalize))
 
-    def error() -> float:
-        return float((agent.policy.mean(agent.normalize(online.obs), z) - online.action).square().mean())
+    def errors() -> dict[str, float]:
+        own = agent.policy.mean(agent.normalize(online.obs), future) - online.action
+        shown = agent.policy.mean(agent.normalize(expert.obs.flatten(0, 1)), clips)
+        shown = shown - expert.action.flatten(0, 1)
+        return {"imitation": float(own.square().mean()), "cloning": float(shown.square().mean())}
 
-    before = error()
+    agent.update(online, expert)  # sets the normalizer and B
+    before = errors()
     for _ in range(200):
         agent.update(online, expert)
-    assert error() < 0.3 * before
+    after = {name: error / before[name] for name, error in errors().items()}
+    assert after.pop(kind) < 0.02 and min(after.values()) > 0.2
+
+
+def test_cloning_asks_for_actions() -> None:
+    agent = guided(cloning=1.0)
+    online, expert = agent.draw(Tracked())
+    with pytest.raises(BadInput, match="cloning needs clips with actions"):
+        for _ in range(2):  # the actor learns at every second update
+            agent.update(online, replace(expert, action=None))
 
 
 def test_terms_are_on_one_scale() -> None:

@@ -58,6 +58,22 @@ def test_weights_follow_distances_and_are_restored() -> None:
         Expert(library([9] * 5), make_domain("pointmass")).restore(expert.snapshot())
 
 
+def test_some_frames_of_long_segments_are_kept() -> None:
+    """Segments of 6 frames in a clip of 20: those kept are spread over each, or lead to it."""
+    expert = Expert(library([20]), make_domain("pointmass"))
+    for lead in (False, True):
+        segments = expert.draw(500, 6, torch.Generator().manual_seed(0), kept=3, lead=lead)
+        assert segments.obs.shape[:2] == (500, 3) and segments.next_obs.shape[:2] == (500, 6)
+        frames = np.round(segments.obs[..., 1].numpy() * 100).astype(int)
+        start = np.round(segments.next_obs[:, 0, 1].numpy() * 100).astype(int) - 1
+        assert (np.diff(start) != 0).any() and (np.diff(frames, axis=1) >= 0).all()
+        within = (frames >= start[:, None]) & (frames < start[:, None] + 6)
+        if lead:  # any frame from the clip's first to the segment's last
+            assert (frames < start[:, None] + 6).all() and not within.all() and frames.min() == 0
+        else:
+            assert within.all() and (np.diff(frames, axis=1) >= 1).all()
+
+
 def test_actions_come_along() -> None:
     clips = library([9])
     expert = Expert(clips, make_domain("pointmass"), actions=clips.qpos)

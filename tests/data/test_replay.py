@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from anima.data.replay import Replay, Widths
+from anima.data.states import EVERY
 from anima.errors import BadInput
 
 WIDTHS = Widths(obs=3, action=2, qpos=2, qvel=1, context=4)
@@ -108,7 +109,8 @@ def test_windows_stay_within_an_episode() -> None:
 @pytest.mark.parametrize("discount", [None, 0.5])
 def test_futures_lie_ahead_in_the_same_episode(discount: float | None) -> None:
     story = told(300)
-    batch, future = story.replay.draw_futures(2000, torch.Generator().manual_seed(0), discount)
+    batch = story.replay.draw_futures(2000, torch.Generator().manual_seed(0), discount)
+    future = batch.extra["future"][:, 0]
     ahead = []
     reached = {
         row["next_obs"].tobytes(): (i, t) for i, log in enumerate(story.log) for t, row in enumerate(log)
@@ -128,7 +130,8 @@ def test_geometric_futures_have_their_mean() -> None:
     story = Story(replay)
     for _ in range(900):
         story.step(end=0, diverge=0)
-    batch, future = replay.draw_futures(4000, torch.Generator().manual_seed(0), discount=0.5)
+    batch = replay.draw_futures(4000, torch.Generator().manual_seed(0), discount=0.5)
+    future = batch.extra["future"][:, 0]
     begun = {row["obs"].tobytes(): t for log in story.log for t, row in enumerate(log)}
     reached = {row["next_obs"].tobytes(): t for log in story.log for t, row in enumerate(log)}
     ahead = [
@@ -136,6 +139,31 @@ def test_geometric_futures_have_their_mean() -> None:
         for o, g in zip(batch.obs.numpy(), future.numpy(), strict=True)
     ]
     assert np.mean(ahead) == pytest.approx(2, abs=0.12)  # 1 / (1 - 0.5); deviation √2 / √4000 = 0.022
+
+
+def test_windows_of_states_go_along_a_path_and_end_with_it() -> None:
+    story = Story(make(capacity=3000))
+    for _ in range(900):
+        story.step(end=0.04, diverge=0)
+    place = {
+        row["next_obs"].tobytes(): (i, t) for i, log in enumerate(story.log) for t, row in enumerate(log)
+    }
+    windows = story.replay.states(400, np.random.default_rng(0), window=4)
+    assert windows.window == 4 and len(windows) == 400
+    reached = [[place[obs.tobytes()] for obs in window] for window in windows.obs.reshape(100, 4, -1)]
+    future = story.replay.draw_futures(100, torch.Generator().manual_seed(0), window=4).extra["future"]
+    reached += [[place[obs.tobytes()] for obs in window] for window in future.numpy()]
+    cut = 0
+    for window in reached:
+        lane, first = window[0]
+        episode = story.log[lane][first]["episode"]
+        last = max(t for t, row in enumerate(story.log[lane]) if row["episode"] == episode)
+        assert window == [(lane, min(first + EVERY * k, last)) for k in range(4)]
+        cut += window[-1] == (lane, last)
+    assert 0 < cut < 200
+    for obs, action in zip(windows.obs, windows.action, strict=True):
+        lane, t = place[obs.tobytes()]
+        assert np.array_equal(story.log[lane][t]["action"], action)
 
 
 def test_an_episode_longer_than_the_ring() -> None:

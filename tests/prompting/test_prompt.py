@@ -1,7 +1,9 @@
 """Prompts end to end: stored states, rewards, goals, motions, files of latents."""
 
 import json
+import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,14 @@ from anima.agents.checkpoint import newest_whole
 from anima.cli import main
 from anima.data.files import read_json
 from anima.data.offline import Offline, save_states
+from anima.data.states import EVERY
 from anima.data.stored import Stored
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.motion.library import Entry, write_library
 from anima.prompting.blend import blend, interpolate
 from anima.prompting.prompt import Prompter, domain_of, model_hash
-from anima.prompting.relabel import open_states, relabel
+from anima.prompting.relabel import lasting, open_states, relabel
 from anima.prompting.saved import Latents, Provenance, load_latents, save_latents
 
 
@@ -94,7 +97,7 @@ def test_small_files_of_states_leave_observations_out(run_folder: Path, tmp_path
     states = open_states(run_folder).states(50, np.random.default_rng(0))
     save_states(tmp_path / "states.npz", states, "pointmass")
     with np.load(tmp_path / "states.npz") as file:
-        assert set(file) == {"domain", "next_qpos", "next_qvel", "action"}
+        assert set(file) == {"domain", "window", "next_qpos", "next_qvel", "action"}
     read = Offline(tmp_path / "states.npz").states(10**6, np.random.default_rng(0))
     for name in ("obs", "qpos", "qvel", "action"):  # half precision: 11 bits, and |x| < 2
         assert np.allclose(getattr(read, name), getattr(states, name), atol=2**-10), name
@@ -103,6 +106,53 @@ def test_small_files_of_states_leave_observations_out(run_folder: Path, tmp_path
     with pytest.raises(BadInput, match="half precision cannot"):
         save_states(tmp_path / "other.npz", too_fast, "pointmass")
     assert not (tmp_path / "other.npz").exists()
+
+
+def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Path) -> None:
+    """A run's chunks, a dataset and a small file give windows: the same states as single draws know."""
+    run = open_states(run_folder)
+    assert isinstance(run, Stored)
+    columns = run.transitions()
+    np.savez(tmp_path / "all.npz", **columns)  # type: ignore[arg-type]
+    follows = {
+        obs.tobytes(): later.tobytes()
+        for obs, later in zip(columns["observation"], columns["next_observation"], strict=True)
+    }
+    for source in (run, Offline(tmp_path / "all.npz")):
+        states = source.states(80, np.random.default_rng(0), window=4)
+        assert states.window == 4 and len(states) == 80
+        paths = 0
+        for window in states.obs.reshape(20, 4, -1):
+            for one, other in pairwise(window):
+                at, steps = one.tobytes(), 0
+                while at != other.tobytes() and at in follows:
+                    at, steps = follows[at], steps + 1
+                assert at == other.tobytes() and steps <= EVERY
+                paths += steps == EVERY
+        assert paths > 20
+    save_states(tmp_path / "small.npz", states, "pointmass")
+    small = Offline(tmp_path / "small.npz")
+    assert small.states(80, np.random.default_rng(0)).window == 4
+    some = small.states(13, np.random.default_rng(0)).obs.reshape(3, 4, -1)
+    known = {window.tobytes() for window in small.states(80, np.random.default_rng(0)).obs.reshape(20, 4, -1)}
+    assert all(window.tobytes() in known for window in some)
+
+
+def test_what_is_rewarded_in_passing_counts_for_little() -> None:
+    """Two windows of 2 states: the second has the better state, the first the better mean."""
+    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2)
+    assert weights == pytest.approx(np.array([1, 1, math.exp(-1), math.exp(-1)]) / (2 + 2 * math.exp(-1)))
+
+
+def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
+    agent, task = load(run_folder), anima.make_task("reach-0.3-0", "pointmass")
+    agent.config = replace(agent.config, reward_window=4)
+    prompter = Prompter(agent, open_states(run_folder), samples=100)
+    states = prompter.states
+    assert states.window == 4
+    reward = relabel(task, states)
+    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4))
+    assert np.array_equal(prompter.reward_context(task), expected)
 
 
 def test_bad_files_of_states_are_refused(tmp_path: Path) -> None:

@@ -25,15 +25,17 @@ class Replay(Protocol):
         """n transitions, uniformly with replacement"""
 
     def draw_futures(
-        self, n: int, generator: torch.Generator, discount: float | None = None
-    ) -> tuple[Transitions, Tensor]:
-        """Such transitions, and for each an observation that its body came to later"""
+        self, n: int, generator: torch.Generator, discount: float | None = None, window: int = 1
+    ) -> Transitions:
+        """Such transitions, with what its body came to later as `extra["future"]`"""
 
 
 class Expert(Protocol):
     """Where clips are kept."""
 
-    def draw(self, segments: int, length: int, generator: torch.Generator) -> Segments:
+    def draw(
+        self, segments: int, length: int, generator: torch.Generator, kept: int = 0, lead: bool = False
+    ) -> Segments:
         """Pieces of `length` frames, clips chosen by their weight"""
 
 

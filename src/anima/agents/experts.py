@@ -5,7 +5,7 @@ members of the family too, as the collector writes all of them beside it; where 
 poses that the body came to later (hindsight, Andrychowicz et al. 2017).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -62,10 +62,8 @@ class Experts(TD3):
     def draw(self, data: Data) -> tuple[Any, ...]:
         if self.config.hindsight == 0:
             return super().draw(data)
-        online, future = data.replay.draw_futures(
-            self.config.batch, self.draws.generator, self.config.discount
-        )
-        return (replace(online, extra={**online.extra, "future": future}),)
+        c = self.config
+        return (data.replay.draw_futures(c.batch, self.draws.generator, c.discount),)
 
     def update(self, online: Transitions) -> Metrics:
         self.normalize.learn(online.obs, online.next_obs)
@@ -81,7 +79,7 @@ class Experts(TD3):
         told, reward = self.table[chosen], online.extra["reward"].gather(1, chosen[:, None])[:, 0]
         if c.hindsight > 0:
             pose = self.space.parts["pose"]
-            later = online.extra["future"][:, pose]
+            later = online.extra["future"][:, 0, pose]
             instead = self.draws.rand(n, 1)[:, 0] < c.hindsight
             told = torch.where(instead[:, None], later, told)
             near = nearness((online.next_obs[:, pose] - later).norm(dim=-1))

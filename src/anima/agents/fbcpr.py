@@ -13,8 +13,8 @@ from torch import Tensor
 
 from anima.agents.agent import Data, agent
 from anima.agents.fb import FB
+from anima.agents.latent import kept_frames
 from anima.data.batch import Segments, Transitions
-from anima.errors import BadInput
 from anima.learners.critic import Critic
 from anima.learners.discriminator import Discriminator
 from anima.learners.learner import Fit, Loss, Metrics, together
@@ -43,19 +43,15 @@ class FBCPR(FB):
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
-        if config.batch % config.segment:
-            raise BadInput(
-                f"batch {config.batch} is no multiple of segment {config.segment}: change one of them"
-            )
+        kept_frames(config.segment, config.batch)  # fails where these do not fit
         self.critic = Critic(space.obs, config.latent, space.action, config.critic)
         self.style = Discriminator(space.obs, config.latent if config.conditional else 0, config.style)
         self.ready(self.critic, config.compile)
         self.ready(self.style, config.compile)
 
     def draw(self, data: Data) -> tuple[Any, ...]:
-        c, generator = self.config, self.draws.generator
-        expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
-        return data.replay.draw(c.batch, generator), expert
+        expert = self.draw_clips(data)
+        return data.replay.draw(self.config.batch, self.draws.generator), expert
 
     def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
         self.normalize.learn(online.obs, online.next_obs)

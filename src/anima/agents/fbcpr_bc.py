@@ -7,6 +7,7 @@ from torch import Tensor
 
 from anima.agents.agent import Data, agent
 from anima.agents.fb import FB
+from anima.agents.latent import kept_frames
 from anima.data.batch import Segments, Transitions
 from anima.errors import BadInput
 from anima.learners.learner import Loss, Metrics
@@ -25,15 +26,11 @@ class FBCPRBC(FB):
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
-        if config.batch % config.segment:
-            raise BadInput(
-                f"batch {config.batch} is no multiple of segment {config.segment}: change one of them"
-            )
+        kept_frames(config.segment, config.batch)  # fails where these do not fit
 
     def draw(self, data: Data) -> tuple[Any, ...]:
-        c, generator = self.config, self.draws.generator
-        expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
-        return data.replay.draw(c.batch, generator), expert
+        expert = self.draw_clips(data)
+        return data.replay.draw(self.config.batch, self.draws.generator), expert
 
     def recall(self, online: Transitions, expert: Segments) -> None:  # type: ignore[override]
         self.mixture_with(online.map_obs(self.normalize), expert.map_obs(self.normalize))

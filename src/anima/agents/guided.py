@@ -5,6 +5,7 @@ follows, or a goal. The policy climbs the guide alone at first; then the values 
 on one scale.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,11 +17,13 @@ from anima.agents.agent import Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
 from anima.agents.player import to_numpy
 from anima.data.batch import Segments, Transitions
+from anima.errors import BadInput
 from anima.learners.critic import Critic
 from anima.learners.learner import Fit, Loss, Metrics, together
 from anima.rotation import Array
 from anima.sim.space import Space
 
+OWN = 8  # states of a body's own future that one latent encodes
 SAMPLED = 8192  # states over which B is evened out
 
 
@@ -32,7 +35,16 @@ class Reference:
     next_z: Tensor  # (n, d) the same a step later
     reward: Tensor  # (n,) of being near
     lost: Tensor  # (n,) bool: too far from a clip
-    own_reward: Tensor  # (n,) the reward where it is a goal that the body came to itself, 0 elsewhere
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Actions that n bodies took who did what latents encode."""
+
+    weight: float  # of the pull toward them
+    obs: Tensor  # (n, O) normalized
+    z: Tensor  # (n, d)
+    action: Tensor  # (n, A)
 
 
 @agent("guided")
@@ -50,9 +62,13 @@ class Guided(FBCPR):
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
-        imitation: float = 2.0  # pull toward the action by which it then came near
+        imitation: float = 1.0  # pull toward a body's own action, given a latent of what it then did
+        behavior: int = 0  # frames that a clip's latent encodes where it stays the same; 0: `segment`
+        lead: bool = False  # frames that lead to a segment of a clip count as on their way to it
+        cloning: float = 0.0  # pull toward the actions of clips, where these have some
         guide_discount: float = 0.96  # γ of the guide
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
+        delay: int = 2  # updates of the guide for one of the actor until then (TD3)
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
         guide: Critic.Config = field(default_factory=Critic.Config)
@@ -71,10 +87,9 @@ class Guided(FBCPR):
             return super().draw(data)
         if int(self.updates) == 0:
             self.settle(data)
-        c, generator = self.config, self.draws.generator
-        expert = data.expert.draw(c.batch // c.segment, c.segment, generator)
-        online, future = data.replay.draw_futures(c.batch, generator, c.discount)
-        return replace(online, extra={**online.extra, "future": future}), expert
+        c = self.config
+        expert = self.draw_clips(data, c.behavior, c.lead)
+        return data.replay.draw_futures(c.batch, self.draws.generator, c.discount, OWN), expert
 
     @torch.no_grad()
     def settle(self, data: Data) -> None:
@@ -106,20 +121,20 @@ class Guided(FBCPR):
         reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
         guide_fit, z = self.guide_fit(online, reference), reference.z
+        expert = expert.map_obs(self.normalize)
+        expert_z = self.encode_clips(expert)
         if done <= 0:
             self.ring.add(z)
             metrics = guide_fit()
         else:
-            expert = expert.map_obs(self.normalize)
-            expert_z = self.encode_clips(expert)
             metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
             z = self.relabel(online, expert_z)
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
-        if done > 0 or int(self.updates) % 2 == 0:  # while alone the actor learns half as often (TD3)
-            metrics |= self.climb(online, reference, z, share)
+        if done > 0 or int(self.updates) % self.config.delay == 0:
+            metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z))
         return metrics
 
     @torch.no_grad()
@@ -131,7 +146,7 @@ class Guided(FBCPR):
         """
         n, pose = len(online.obs), self.space.parts["pose"]
         own = self.draws.rand(n, 1) < self.config.own_goals
-        goal = torch.where(own, online.extra["future"], online.next_obs[self.draws.randperm(n)])
+        goal = torch.where(own, online.extra["future"][:, 0], online.next_obs[self.draws.randperm(n)])
         distance = online.extra["distance"][:, 0]
         to_goal = (self.draws.rand(n, 1)[:, 0] < self.config.guide_goals) | (distance < 0)
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
@@ -141,19 +156,37 @@ class Guided(FBCPR):
         near_goal = 1 / (1 + (away / self.config.kernel).square())
         reward = torch.where(to_goal, near_goal, near_frame)
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
-        own_reward = torch.where(to_goal & own[:, 0], reward, 0.0)
-        return Reference(z, next_z, reward, online.terminated & ~to_goal, own_reward)
+        return Reference(z, next_z, reward, online.terminated & ~to_goal)
 
     def guide_fit(self, online: Transitions, to: Reference) -> Fit:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))
         batch, discount = replace(online, terminated=to.lost), self.config.guide_discount
         return partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)
 
-    def climb(self, online: Transitions, reference: Reference, z: Tensor, share: float) -> Metrics:
+    def shown(self, online: Transitions, expert: Segments, expert_z: Tensor) -> dict[str, Shown]:
+        """Actions to be imitated: a body's own, given what it then came to; those of clips."""
+        told: dict[str, Shown] = {}
+        if self.config.imitation > 0:
+            own_z = self.encode(self.normalize(online.extra["future"]))
+            told["own"] = Shown(self.config.imitation, online.obs, own_z, online.action)
+        if self.config.cloning > 0:
+            if expert.action is None:
+                raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")
+            rows = expert.obs.flatten(0, 1), expert_z, expert.action.flatten(0, 1)
+            told["clips"] = Shown(self.config.cloning, *rows)
+        return told
+
+    def climb(
+        self,
+        online: Transitions,
+        reference: Reference,
+        z: Tensor,
+        share: float,
+        imitated: Mapping[str, Shown],
+    ) -> Metrics:
         """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""
         half = len(z) if share == 0 else len(z) // 2
         latents = torch.cat([reference.z[:half], z[half:]])
-        pull = self.config.imitation * reference.own_reward[:half, None]
 
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
             at = action.detach().requires_grad_()
@@ -161,7 +194,6 @@ class Guided(FBCPR):
             guide = self.guide.value(obs[:half], z[:half], at[:half], pessimism)
             slope = torch.zeros_like(at)
             slope[:half] = self.config.guidance_weight * slope_of(guide, at)[:half]
-            slope[:half] += pull * (online.action - at.detach())[:half]
             metrics = {"guide": guide.mean()}
             if share > 0:
                 rows = (obs[half:], z[half:], at[half:])
@@ -169,7 +201,12 @@ class Guided(FBCPR):
                 slope[half:] = share * self.config.task_weight * slope_of(task, at)[half:]
                 slope[half:] += share * self.config.style_share * slope_of(style, at)[half:]
                 metrics |= {"task": task.mean(), "style": style.mean()}
-            return (slope * action).sum(-1), metrics
+            climbed = (slope * action).sum(-1).mean()
+            for name, by in imitated.items():
+                away = (self.policy.actor(by.obs, by.z) - by.action).square().sum(-1).mean()
+                climbed = climbed - by.weight / 2 * away
+                metrics[f"away_from_{name}"] = away.detach()
+            return climbed, metrics
 
         return self.policy.fit(online.obs, latents, self.noise(latents), objective)
 

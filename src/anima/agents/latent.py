@@ -22,6 +22,7 @@ from anima.networks.two_stream import perturb
 from anima.rotation import Array
 from anima.sim.space import Space
 
+KEPT = 8  # frames of a segment, at most, that an update learns from
 CHUNK = 65_536  # states embedded at a time, which bounds the memory of a prompt
 
 
@@ -33,6 +34,8 @@ class LatentAgent(Agent):
         latent: int = 256  # dimension d of the latents
         on_sphere: bool = True  # latents have length √d
         segment: int = 8  # frames that one latent of a motion encodes
+        reward_window: int = 1  # a reward prompt weighs a state by the mean reward of a window of so many, 4
+        # steps apart, on its path; 1: by its own, as published
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')
         )
@@ -69,8 +72,14 @@ class LatentAgent(Agent):
         k, length = frames.shape[:2]
         return self.project(self.embed(frames.flatten(0, 1)).view(k, length, -1).mean(1))
 
+    def draw_clips(self, data: Data, length: int = 0, lead: bool = False) -> Segments:
+        """Segments of clips, `segment` frames long or as said, as many as give a batch of frames."""
+        length = length or self.config.segment
+        kept = kept_frames(length, self.config.batch)
+        return data.expert.draw(self.config.batch // kept, length, self.draws.generator, kept, lead)
+
     def encode_clips(self, expert: Segments) -> Tensor:
-        """Normalized segments (k, L, …) -> (k L, d): to each frame the latent of its segment."""
+        """Normalized segments (k, …) -> (k H, d): to each frame kept the latent of its segment."""
         return self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
 
     @torch.no_grad()
@@ -157,6 +166,14 @@ class LatentAgent(Agent):
 
     def _observed(self, obs: ArrayLike) -> Tensor:
         return self.normalize(to_torch(obs, self.space.obs, "the observation", self.draws.device))
+
+
+def kept_frames(segment: int, batch: int) -> int:
+    """Frames of a segment that an update learns from, where a batch is made of segments."""
+    kept = min(segment, KEPT)
+    if batch % kept:
+        raise BadInput(f"batch {batch} is no multiple of {kept}, the frames learned from of a segment")
+    return kept
 
 
 class LatentRing(nn.Module):

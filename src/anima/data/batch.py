@@ -24,11 +24,11 @@ class Transitions:
 
 @dataclass(frozen=True)
 class Segments:
-    """k pieces of L consecutive frames; `next_obs` lies one frame later than `obs`."""
+    """k pieces of clips: L frames that show what is done there, H ≤ L frames to learn from."""
 
-    obs: Tensor  # (k, L, O)
-    next_obs: Tensor  # (k, L, O)
-    action: Tensor | None = None  # (k, L, A), only of action-labelled clips
+    obs: Tensor  # (k, H, O)
+    next_obs: Tensor  # (k, L, O) what a latent encodes; where L = H, each lies one frame after that of `obs`
+    action: Tensor | None = None  # (k, H, A) taken at `obs`, only of action-labelled clips
 
     def map_obs(self, fn: Callable[[Tensor], Tensor]) -> "Segments":
         """The same segments with `fn` applied to both observations."""

@@ -10,6 +10,7 @@ from anima.data.batch import Segments
 from anima.errors import BadInput
 from anima.rotation import Array
 
+SHOWN = 16  # frames, about, that a long segment is encoded from
 BATCH = 20_000  # frames observed at a time, which bounds the memory
 
 
@@ -62,10 +63,14 @@ class Expert:
         self.obs = torch.from_numpy(np.concatenate(parts))
         self.actions = None if actions is None else torch.from_numpy(np.array(actions, np.float32))
 
-    def draw(self, segments: int, length: int, generator: torch.Generator) -> Segments:
+    def draw(
+        self, segments: int, length: int, generator: torch.Generator, kept: int = 0, lead: bool = False
+    ) -> Segments:
         """Clips by weight, then a start uniform among those that leave `length` + 1 frames and one more.
 
-        A clip's last frame is never drawn, as published; clips too short are passed over.
+        A clip's last frame is never drawn, as published; clips too short are passed over. Where segments are
+        long, `kept` frames spread over each are enough to learn from; 0: all. With `lead` they are spread
+        from the clip's beginning on: frames that lead to what the segment shows.
         """
         room = torch.as_tensor(np.asarray(self.clips.lengths)) - length - 1
         weights = torch.as_tensor(np.asarray(self.clips.weights, float)) * (room > 0)
@@ -74,9 +79,16 @@ class Expert:
         clip = torch.multinomial(weights, segments, replacement=True, generator=generator)
         share = torch.rand(segments, generator=generator, dtype=torch.float64)
         start = torch.as_tensor(np.asarray(self.clips.offsets))[clip] + (share * room[clip]).long()
-        rows = start[:, None] + torch.arange(length)
-        action = None if self.actions is None else self.actions[rows]
-        return Segments(self.obs[rows], self.obs[rows + 1], action)
+        some = start[:, None] + torch.arange(length)
+        rows = some[:, :: max(length // SHOWN, 1)]
+        if 0 < kept < length or lead:
+            kept = kept or length
+            first = torch.as_tensor(np.asarray(self.clips.offsets))[clip] if lead else start
+            share = (torch.arange(kept) + torch.rand(segments, kept, generator=generator)) / kept
+            some = first[:, None] + (share * (start - first + length)[:, None]).long()
+            some = some.clamp(max=start[:, None] + length - 1)
+        action = None if self.actions is None else self.actions[some]
+        return Segments(self.obs[some], self.obs[rows + 1], action)
 
     def prioritize(self, distances: Mapping[str, float]) -> None:
         """Weigh clips by how far from each an agent was when it last tracked it."""

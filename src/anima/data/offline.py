@@ -17,7 +17,7 @@ import torch
 
 from anima.data.batch import Transitions
 from anima.data.files import digest, write_durably
-from anima.data.replay import States
+from anima.data.states import States, along
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.rotation import Array
@@ -49,22 +49,42 @@ class Offline:
         """SHA-256 of the file"""
         return digest(self.path)
 
-    def states(self, n: int, rng: np.random.Generator) -> States:
-        """n states reached, uniformly with replacement; all there are, if they are no more than n."""
+    def states(self, n: int, rng: np.random.Generator, window: int = 1) -> States:
+        """n states reached, in windows that begin uniformly; single ones: all, if they are no more than n.
+
+        A small file has the windows that it was written with; one without observations has single states.
+        """
         with _reading(self.path) as file:
             small = "domain" in file  # as `save_states` writes it
+            if small or "observation" not in file:
+                window = int(file["window"]) if "window" in file else 1
         obs = None if small else self.column("next_observation")
         columns = [self.column(name) for name in REACHED]
         lengths = [len(column) for column in columns + ([] if obs is None else [obs])]
         if len(set(lengths)) != 1:
             raise BadInput(f"{self.path}: columns differ in length: {lengths}")
-        total = lengths[0]
-        rows = np.arange(total) if total <= n else rng.integers(total, size=n)
+        rows = self._rows(lengths[0], n, window, small, rng)
         qpos, qvel, action = (column[rows].astype(np.float32) for column in columns)
         if obs is None:
             domain = make_domain(str(self.column("domain")))
-            return States(domain.observe(domain.state(qpos, qvel)).astype(np.float32), qpos, qvel, action)
-        return States(obs[rows], qpos, qvel, action)
+            obs = domain.observe(domain.state(qpos, qvel)).astype(np.float32)
+            return States(obs, qpos, qvel, action, window)
+        return States(obs[rows], qpos, qvel, action, window)
+
+    def _rows(self, total: int, n: int, window: int, small: bool, rng: np.random.Generator) -> Array:
+        """Which rows of `total` are drawn."""
+        count = max(n // window, 1)
+        if small:  # whole windows lie one after the other
+            windows = total // window
+            first = np.arange(windows) if windows <= count else rng.integers(windows, size=count)
+            return (first[:, None] * window + np.arange(window)).reshape(-1)
+        if window == 1:
+            return np.arange(total) if total <= n else rng.integers(total, size=n)
+        goes_on = (self.column("observation")[1:] == self.column("next_observation")[:-1]).all(1)
+        ends = np.append(np.flatnonzero(~goes_on), total - 1) + 1
+        first = rng.integers(total, size=count)
+        left = ends[np.searchsorted(ends, first, side="right")] - first
+        return (first[:, None] + along(left, window) - 1).reshape(-1)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """A file does not change; only which one it was is worth keeping."""
@@ -98,7 +118,8 @@ def save_states(path: Path, states: States, domain: str) -> None:
         raise BadInput(f"some state holds numbers that half precision cannot: {path} is not written")
     halves = {name: np.asarray(column, np.float16) for name, column in columns.items()}
     content = io.BytesIO()
-    np.savez_compressed(content, domain=np.array(domain), **halves)  # type: ignore[arg-type]
+    told = {"domain": np.array(domain), "window": np.array(states.window)}
+    np.savez_compressed(content, **told, **halves)  # type: ignore[arg-type]
     write_durably(path, content.getvalue())
 
 

@@ -6,7 +6,7 @@ beside the observations, so that any reward can be computed later.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from anima.data.batch import Transitions
 from anima.data.files import read_arrays, write_chunk
+from anima.data.states import States, along
 from anima.errors import BadInput
 from anima.rotation import Array
 
@@ -31,19 +32,6 @@ class Widths:
     qpos: int
     qvel: int
     context: int = 0  # 0: none, or one that changes every step and so is a column
-
-
-@dataclass(frozen=True)
-class States:
-    """N states reached, and the actions that led there: what any reward can be computed from."""
-
-    obs: Array  # (N, O)
-    qpos: Array  # (N, nq)
-    qvel: Array  # (N, nv)
-    action: Array  # (N, A)
-
-    def __len__(self) -> int:
-        return len(self.obs)
 
 
 class Replay:
@@ -165,33 +153,36 @@ class Replay:
         return self._transitions(self._choose(n, generator))
 
     def draw_futures(
-        self, n: int, generator: torch.Generator, discount: float | None = None
-    ) -> tuple[Transitions, Tensor]:
-        """n transitions and for each an observation (n, O) of its episode's future, from its next one on.
+        self, n: int, generator: torch.Generator, discount: float | None = None, window: int = 1
+    ) -> Transitions:
+        """n transitions, with `extra["future"]` (n, window, O) of their episodes, from the next state on.
 
         Steps ahead are geometric with the given discount, cut at the episode's end; without one, uniform.
         """
         rows = self._choose(n, generator)
         most, u = self._remaining(rows), torch.rand(n, generator=generator, dtype=torch.float64).numpy()
         ahead = np.floor(u * most) if discount is None else np.floor(np.log1p(-u) / np.log(discount))
-        ahead = 1 + np.minimum(ahead.astype(int), most - 1)
-        return self._transitions(rows), self._tensor("obs", self._after(rows, ahead))
+        ahead = np.minimum(ahead.astype(int), most - 1)
+        steps = ahead[:, None] + along(most - ahead, window)
+        drawn, future = self._transitions(rows), self._tensor("obs", self._after(rows[:, None], steps))
+        return replace(drawn, extra={**drawn.extra, "future": future})
 
     def draw_windows(self, n: int, length: int, generator: torch.Generator) -> Transitions:
         """n runs of `length` consecutive transitions of one episode; every tensor begins with (n, length)."""
         rows = self._choose(n, generator, lambda rows: self._remaining(rows) >= length, f"of {length} steps")
         return self._transitions(self._after(rows[:, None], np.arange(length)))
 
-    def states(self, n: int, rng: np.random.Generator) -> States:
-        """n states reached, uniformly with replacement; all there are, if they are no more than n."""
-        begins = self.data["begins"]
-        if len(self) <= n:
-            rows = np.flatnonzero(begins)
+    def states(self, n: int, rng: np.random.Generator, window: int = 1) -> States:
+        """n states reached, in windows that begin uniformly; single ones: all, if they are no more than n."""
+        if window == 1 and len(self) <= n:
+            rows = np.flatnonzero(self.data["begins"])
         else:
-            rows = self._choose(n, torch.Generator().manual_seed(int(rng.integers(2**62))))
-        after = self._after(rows, 1)
+            generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+            rows = self._choose(max(n // window, 1), generator)
+        after = self._after(rows[:, None], along(self._remaining(rows), window)).reshape(-1)
         d = self.data
-        return States(d["obs"][after], d["qpos"][after], d["qvel"][after], d["action"][rows])
+        action = d["action"][self._after(after, -1)]
+        return States(d["obs"][after], d["qpos"][after], d["qvel"][after], action, window)
 
     def _choose(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 
 from anima.data.files import map_chunk
 from anima.data.offline import REACHED
-from anima.data.replay import States
+from anima.data.states import States, along
 from anima.errors import BadInput
 from anima.rotation import Array
 
@@ -18,24 +18,29 @@ class Stored:
     def __init__(self, folder: Path, saved: dict[str, Any]) -> None:
         self.chunks = [folder / name for name in saved["files"] if name is not None]
 
-    def states(self, n: int, rng: np.random.Generator) -> States:
-        """n states reached, uniformly with replacement; all there are, if they are no more than n.
+    def states(self, n: int, rng: np.random.Generator, window: int = 1) -> States:
+        """n states reached, in windows that begin uniformly; single ones: all, if they are no more than n.
 
-        Transitions that end in another chunk (one in thousands) are passed over.
+        Transitions that end in another chunk (one in thousands) are passed over, and end a window.
         """
         chunks = [map_chunk(path) for path in self.chunks]
         counts = np.array([chunk["begins"][:-1].sum() for chunk in chunks], int)
         total = int(counts.sum())
         if total == 0:
             raise BadInput("there are no stored states for a reward prompt; name a file of them (--states)")
-        drawn = np.arange(total) if total <= n else np.sort(rng.integers(total, size=n))
+        every = window == 1 and total <= n
+        drawn = np.arange(total) if every else np.sort(rng.integers(total, size=max(n // window, 1)))
         edges = np.cumsum(counts)
         pieces = []
         for chunk, first, end in zip(chunks, edges - counts, edges, strict=True):
             picked = drawn[np.searchsorted(drawn, first) : np.searchsorted(drawn, end)] - first
             if len(picked):
-                pieces.append(_reached(chunk, np.flatnonzero(chunk["begins"][:-1])[picked]))
-        return States(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+                begins = chunk["begins"][:-1]
+                rows, ends = np.flatnonzero(begins)[picked], np.append(np.flatnonzero(~begins), len(begins))
+                left = ends[np.searchsorted(ends, rows)] - rows
+                pieces.append(_reached(chunk, (rows[:, None] + along(left, window) - 1).reshape(-1)))
+        obs, qpos, qvel, action = (np.concatenate(column) for column in zip(*pieces, strict=True))
+        return States(obs, qpos, qvel, action, window)
 
     def transitions(self) -> dict[str, Array]:
         """All transitions, as columns of the names that `Offline` reads, chunk by chunk."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anima.agents.player import Player
-from anima.data.replay import States
+from anima.data.states import States
 from anima.domains.domain import DOMAINS, Domain, make_domain
 from anima.domains.task import Task
 from anima.errors import BadInput
-from anima.prompting.relabel import SAMPLES, Source, relabel
+from anima.prompting.relabel import SAMPLES, Source, lasting, relabel
 from anima.rotation import Array
 from anima.sim.space import Space
 
@@ -28,9 +28,10 @@ class LatentAgent(Weighted, Protocol):
     """What is needed of an agent steered by latents."""
 
     space: Space
+    config: Any
 
     def play(self, contexts: Sequence[Array]) -> Player: ...
-    def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike) -> Array: ...
+    def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike, weighting: Any = "softmax") -> Array: ...
     def prompt_goal(self, obs: ArrayLike) -> Array: ...
     def prompt_motion(self, obs: ArrayLike) -> Array: ...
     def prompt_behavior(self, obs: ArrayLike) -> Array: ...
@@ -53,11 +54,15 @@ class Prompter:
         """The states that every reward is computed on."""
         if self.source is None:
             raise BadInput("a reward prompt needs stored states: give a run, or a file of states (--states)")
-        return self.source.states(self.samples, np.random.default_rng(self.seed))
+        window = getattr(self.agent.config, "reward_window", 1)
+        return self.source.states(self.samples, np.random.default_rng(self.seed), window)
 
     def reward_context(self, task: Task) -> Array:
         """(1, d)"""
-        return self.agent.prompt_reward(self.states.obs, relabel(task, self.states))
+        rewards = relabel(task, self.states)
+        if self.states.window == 1:
+            return self.agent.prompt_reward(self.states.obs, rewards)
+        return self.agent.prompt_reward(self.states.obs, rewards, lasting(rewards, self.states.window))
 
     def goal_context(self, obs: Array) -> Array:
         """(O,) -> (1, d)"""

@@ -9,7 +9,7 @@ import numpy as np
 from anima.agents.checkpoint import STATES, find_model, newest_whole
 from anima.data.files import read_json, verify
 from anima.data.offline import Offline
-from anima.data.replay import States
+from anima.data.states import States
 from anima.data.stored import Stored
 from anima.domains.task import Task, check_informative
 from anima.errors import BadInput
@@ -21,12 +21,22 @@ SAMPLES = 100_000  # states that a reward is computed on, as published
 class Source(Protocol):
     """Where states come from."""
 
-    def states(self, n: int, rng: np.random.Generator) -> States: ...
+    def states(self, n: int, rng: np.random.Generator, window: int = 1) -> States: ...
 
 
 def relabel(task: Task, states: States) -> Array:
     """(N,) the rewards of states, and of the actions that led there; an error where they tell nothing."""
     return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
+
+
+def lasting(rewards: Array, window: int) -> Array:
+    """(N,) weights of states, softmax as published, but by the mean reward (N,) of the window each is in.
+
+    What is rewarded in passing, on the way of another behavior, so counts for little.
+    """
+    mean = 10 * np.repeat(rewards.reshape(-1, window).mean(1), window)
+    weights = np.exp(mean - mean.max())
+    return weights / weights.sum()
 
 
 def open_states(path_or_name: Path | str) -> Source:

@@ -38,8 +38,8 @@ def demos(
     /,
     out: Path,
     runs: Path = Path("runs/experts"),
-    each: int = 6,
-    frames: int = 100,
+    each: int = 4,
+    frames: int = 200,
     starts: int = 4,
     small: bool = False,
     seed: int = 0,
@@ -56,8 +56,8 @@ def demos(
         domain: the world.
         out: the library to write: training tasks and goals, and as its test clips each held-out task once.
         runs: folder of the experts' runs, one a family; `anima evaluate` measures it like a player.
-        each: demonstrations of a training task, from as many stages of its episodes.
-        frames: length of each.
+        each: demonstrations of a training task, from as many starts.
+        frames: length of each: long enough to get up first, and then do what is wanted for a while.
         starts: demonstrations of a training goal, from as many other goals' poses.
         small: keep half precision, compressed.
         seed: of starts.
@@ -120,21 +120,19 @@ def train_expert(recipe: Recipe[Any], folder: Path) -> None:
 def of_tasks(
     world: Domain, experts: Told, each: int, frames: int, seed: int, envs: int, threads: int
 ) -> Iterator[tuple[Entry, Frames]]:
-    """Demonstrations of training tasks, taken at stages of an episode each; and one of each held-out task."""
-    start, whole = world.starts()[world.test_start], world.limit
+    """Demonstrations of training tasks, from the beginning of an episode; and one of each held-out task."""
+    start = world.starts()[world.test_start]
     plan = [
-        (name, "train", [k * (whole - frames) // each for k in range(each)], frames)
-        for names in world.training_suites.values()
-        for name in names
-    ] + [(name, "test", [SETTLED], SHOWN) for names in world.suites.values() for name in names]
+        (name, "train", each, 0, frames) for names in world.training_suites.values() for name in names
+    ] + [(name, "test", 1, SETTLED, SHOWN) for names in world.suites.values() for name in names]
     episodes = [
         Episode(experts.reward_context(world.task(name)), start, (seed, i, k), first + length + 1)
-        for i, (name, _, firsts, length) in enumerate(plan)
-        for k, first in enumerate(firsts)
+        for i, (name, _, count, first, length) in enumerate(plan)
+        for k in range(count)
     ]
     played = rollouts(world, experts, episodes, coordinates, envs, threads)
-    for name, split, firsts, length in plan:
-        for k, first in enumerate(firsts):
+    for name, split, count, first, length in plan:
+        for k in range(count):
             path = next(played)
             if path.diverged is None:
                 told = f"an expert's {name}, from step {first} on"

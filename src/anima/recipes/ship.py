@@ -44,7 +44,8 @@ def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
-    drawn = open_states(run).states(states, np.random.default_rng(seed))
+    window = getattr(agent.config, "reward_window", 1)
+    drawn = open_states(run).states(states, np.random.default_rng(seed), window)
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:

@@ -71,7 +71,7 @@ def explorer() -> Recipe[Any]:
 
 def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     """FB and its like."""
-    config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH)
+    config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH, reward_window=16)
     plain = {"embedding_layers": 0, "hidden_layers": LAYERS}
     parts: dict[str, Any] = {}
     for name in ("policy", "critic"):
@@ -108,10 +108,35 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
     )
 
 
+def guided() -> Recipe[Any]:
+    """Guided FB-CPR: demonstrations are followed first."""
+    recipe = promptable("guided")
+    config = replace(
+        recipe.config,
+        guide=recipe.config.critic,
+        measure=replace(recipe.config.measure, backward_rate=0.0),
+        policy=replace(recipe.config.policy, moderation=0.1, rate=5e-4),
+        segment=64,
+        lead=True,
+        cloning=50.0,
+        tracking_share=0.5,
+        delay=1,
+        kernel=1.1,
+        reach=2.7,
+        alone=12_000,
+        fitting=2_000,
+        ramp=4_000,
+    )
+    collector = replace(recipe.collector, limit=300)
+    schedule = replace(recipe.schedule, phase_steps=600, phase_updates=60)
+    return replace(recipe, config=config, collector=collector, schedule=schedule)
+
+
 RECIPES: dict[str, Recipe[Any]] = {
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
     **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
+    "walker.guided": guided(),
     **{
         f"walker.{family}-experts": experts(family, spread(family), total, rewards=30, told=2)
         for family, total in (("run", 450_000), ("spin", 230_000), ("crawl", 300_000))

@@ -1,0 +1,117 @@
+"""The walker's table: every FB variant trained for the same time, then measured on held-out tasks and goals.
+
+anima demos walker --out walker.h5          # once: trains the experts, in runs/experts
+anima train walker.rnd --run runs/rnd       # once: exploration data
+python benchmarks/walker_table.py --minutes 20 --seeds 0 1 2
+
+A cell that is finished is not trained again, so the command may be repeated, or given a few cells at a time.
+"""
+
+import argparse
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from anima.agents.checkpoint import newest_whole
+from anima.data.files import read_json
+from anima.evaluation.report import summary_rows
+from anima.evaluation.results import read_folder
+
+CELLS = {  # by name: recipe, and the data of those that learn offline
+    "fb-rnd": ("walker.fb", "rnd"),
+    "fb-rnd-demos": ("walker.fb", "both"),
+    "awac-demos": ("walker.fb_awac", "demos"),
+    "awac-rnd-demos": ("walker.fb_awac", "both"),
+    "fb-online": ("walker.fb", ""),
+    "fbcpr": ("walker.fbcpr", ""),
+    "fbmpr": ("walker.fbmpr", ""),
+    "guided": ("walker.guided", ""),
+}
+SHOWN = {  # suite, row and column of a report
+    "rewards, normalized": ("reward", "normalized", "return"),
+    "imitation, normalized": ("imitation", "normalized", "return"),
+    "goals, proximity": ("goal", "mean", "proximity"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
+    parser.add_argument("--out", type=Path, default=Path("runs/table"))
+    parser.add_argument("--experts", type=Path, default=Path("runs/experts"))
+    parser.add_argument("--rnd", type=Path, default=Path("runs/rnd"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    reference = options.out / "experts"
+    if not (reference / "report.md").exists():
+        anima(
+            "evaluate", options.experts, "--domain", "walker", "--suite", "reward", "goal", "--out", reference
+        )
+    sources = {"rnd": [options.rnd], "demos": ["walker"], "both": [options.rnd, "walker"]}
+    for seed in options.seeds:
+        for cell in options.cells:
+            recipe, data = CELLS[cell]
+            chosen = []
+            if data:
+                file = options.out / f"{data}.npz"
+                if not file.exists():
+                    anima("dataset", *sources[data], "--out", file)
+                chosen = ["--dataset", file]
+            measure(
+                options.out / f"{cell}-{seed}", recipe, [*chosen, "--seed", seed], options.minutes, reference
+            )
+    show(options.out, options.cells, options.seeds)
+
+
+def measure(run: Path, recipe: str, changes: list[object], minutes: float, reference: Path) -> None:
+    """Train a cell for some minutes, unless that was done; then evaluate it, unless that was done too."""
+    trained, results = run / "trained", run / "results"
+    if not trained.exists():
+        begun = time.monotonic()
+        process = subprocess.Popen(command("train", recipe, *changes, "--run", run))
+        try:
+            process.wait(60 * minutes)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)  # it saves, and stops
+            process.wait()
+        if not list(run.glob("checkpoints/step-*")):
+            sys.exit(f"{run} has no checkpoint: its training failed")
+        trained.write_text(f"{(time.monotonic() - begun) / 60:.1f} minutes\n")
+    if not (results / "report.md").exists():
+        suites = ("--domain", "walker", "--suite", "reward", "goal", "imitation", "--threads", 1)
+        anima("evaluate", run, *suites, "--reference", reference, "--out", results)
+
+
+def show(out: Path, cells: list[str], seeds: list[int]) -> None:
+    print(f"| | updates | {' | '.join(SHOWN)} |\n|---|---:|{'---:|' * len(SHOWN)}")
+    known = read_folder(out / "experts")
+    for cell in cells:
+        runs = [out / f"{cell}-{seed}" for seed in seeds]
+        updates = [read_json(newest_whole(run) / "state.json")["updates"] for run in runs]
+        rows = [
+            {(r.suite, r.name): r.values for r in summary_rows([read_folder(run / "results")], known)}
+            for run in runs
+        ]
+        values = [[row[suite, name][column] for row in rows] for suite, name, column in SHOWN.values()]
+        told = " | ".join(
+            f"{np.mean(x):.2f} ± {np.std(x):.2f}" if len(x) > 1 else f"{x[0]:.2f}" for x in values
+        )
+        print(f"| {cell} | {np.mean(updates):,.0f} | {told} |")
+
+
+def anima(*words: object) -> None:
+    subprocess.run(command(*words), check=True)
+
+
+def command(*words: object) -> list[str]:
+    return [str(Path(sys.executable).with_name("anima")), *(str(word) for word in words)]
+
+
+if __name__ == "__main__":
+    main()
