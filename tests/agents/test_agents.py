@@ -42,7 +42,7 @@ class Data:
             kept = rest[2] if len(rest) > 2 else length
             frames = torch.randn(n, length + 1, 5, generator=generator)
             action = torch.rand(n, kept, 2, generator=generator)
-            return Segments(frames[:, :kept], frames[:, 1:], action)
+            return Segments(frames[:, :kept], frames[:, 1 : kept + 1], action)
         (generator,) = rest
         z = torch.nn.functional.normalize(torch.randn(n, 4, generator=generator), dim=-1) * 2
         obs, action = torch.randn(2, n, 5, generator=generator), torch.rand(n, 2, generator=generator)

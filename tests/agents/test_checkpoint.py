@@ -25,7 +25,7 @@ SMALL = {
     "policy": {"network": {"hidden": 8}},
 }
 SINGLE = ("td3", "rnd", "experts")
-EXTRAS = {"z": (4,), "next_z": (4,), "distance": (1,), "future": (8, 5), "reward": (1,)}
+EXTRAS = {"z": (4,), "next_z": (4,), "distance": (1,), "future": (16, 5), "reward": (1,)}
 
 
 def trained(name: str = "fbcpr") -> Any:

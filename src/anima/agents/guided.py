@@ -23,7 +23,7 @@ from anima.learners.learner import Fit, Loss, Metrics, together
 from anima.rotation import Array
 from anima.sim.space import Space
 
-OWN = 8  # states of a body's own future that one latent encodes
+OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
 SAMPLED = 8192  # states over which B is evened out
 
 
@@ -62,9 +62,9 @@ class Guided(FBCPR):
         # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
-        imitation: float = 1.0  # pull toward a body's own action, given a latent of what it then did
-        behavior: int = 0  # frames that a clip's latent encodes where it stays the same; 0: `segment`
-        lead: bool = False  # frames that lead to a segment of a clip count as on their way to it
+        imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
+        behavior: int = 0  # half of the clips' segments have so many frames, for latents that stay; 0: none
+        lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
         guide_discount: float = 0.96  # γ of the guide
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
@@ -87,9 +87,12 @@ class Guided(FBCPR):
             return super().draw(data)
         if int(self.updates) == 0:
             self.settle(data)
-        c = self.config
-        expert = self.draw_clips(data, c.behavior, c.lead)
-        return data.replay.draw_futures(c.batch, self.draws.generator, c.discount, OWN), expert
+        c, generator, expert = self.config, self.draws.generator, self.draw_clips(data)
+        if c.behavior > 0:
+            short, kept = len(expert.obs) // 2, expert.obs.shape[1]
+            longer = data.expert.draw(len(expert.obs) - short, c.behavior, generator, kept, c.lead)
+            expert = expert.first(short).joined(longer)
+        return data.replay.draw_futures(c.batch, generator, c.discount, OWN), expert
 
     @torch.no_grad()
     def settle(self, data: Data) -> None:
@@ -167,8 +170,9 @@ class Guided(FBCPR):
         """Actions to be imitated: a body's own, given what it then came to; those of clips."""
         told: dict[str, Shown] = {}
         if self.config.imitation > 0:
-            own_z = self.encode(self.normalize(online.extra["future"]))
-            told["own"] = Shown(self.config.imitation, online.obs, own_z, online.action)
+            some = len(online.obs) // 2  # enough, for encoding windows takes time
+            own_z = self.encode(self.normalize(online.extra["future"][:some]))
+            told["own"] = Shown(self.config.imitation, online.obs[:some], own_z, online.action[:some])
         if self.config.cloning > 0:
             if expert.action is None:
                 raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")

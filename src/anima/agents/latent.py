@@ -72,14 +72,13 @@ class LatentAgent(Agent):
         k, length = frames.shape[:2]
         return self.project(self.embed(frames.flatten(0, 1)).view(k, length, -1).mean(1))
 
-    def draw_clips(self, data: Data, length: int = 0, lead: bool = False) -> Segments:
-        """Segments of clips, `segment` frames long or as said, as many as give a batch of frames."""
-        length = length or self.config.segment
-        kept = kept_frames(length, self.config.batch)
-        return data.expert.draw(self.config.batch // kept, length, self.draws.generator, kept, lead)
+    def draw_clips(self, data: Data) -> Segments:
+        """Segments of clips, as many as give a batch of frames."""
+        kept = kept_frames(self.config.segment, self.config.batch)
+        return data.expert.draw(self.config.batch // kept, self.config.segment, self.draws.generator, kept)
 
     def encode_clips(self, expert: Segments) -> Tensor:
-        """Normalized segments (k, …) -> (k H, d): to each frame kept the latent of its segment."""
+        """Normalized segments (k, L, …) -> (k L, d): to each frame the latent of its segment."""
         return self.encode(expert.next_obs).repeat_interleave(expert.obs.shape[1], 0)
 
     @torch.no_grad()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import Tensor
 
 
@@ -24,12 +25,27 @@ class Transitions:
 
 @dataclass(frozen=True)
 class Segments:
-    """k pieces of clips: L frames that show what is done there, H ≤ L frames to learn from."""
+    """k pieces of clips, L frames of each: those to learn from, and those that show what is done there.
 
-    obs: Tensor  # (k, H, O)
-    next_obs: Tensor  # (k, L, O) what a latent encodes; where L = H, each lies one frame after that of `obs`
-    action: Tensor | None = None  # (k, H, A) taken at `obs`, only of action-labelled clips
+    Of a short piece both are all of its frames, `next_obs` one frame later than `obs`; of a long one some.
+    """
+
+    obs: Tensor  # (k, L, O)
+    next_obs: Tensor  # (k, L, O) what a latent encodes
+    action: Tensor | None = None  # (k, L, A) taken at `obs`, only of action-labelled clips
 
     def map_obs(self, fn: Callable[[Tensor], Tensor]) -> "Segments":
         """The same segments with `fn` applied to both observations."""
         return replace(self, obs=fn(self.obs), next_obs=fn(self.next_obs))
+
+    def first(self, k: int) -> "Segments":
+        return Segments(self.obs[:k], self.next_obs[:k], None if self.action is None else self.action[:k])
+
+    def joined(self, others: "Segments") -> "Segments":
+        """These and others, of as many frames each."""
+        action = None
+        if self.action is not None and others.action is not None:
+            action = torch.cat([self.action, others.action])
+        return Segments(
+            torch.cat([self.obs, others.obs]), torch.cat([self.next_obs, others.next_obs]), action
+        )

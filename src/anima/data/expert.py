@@ -10,7 +10,6 @@ from anima.data.batch import Segments
 from anima.errors import BadInput
 from anima.rotation import Array
 
-SHOWN = 16  # frames, about, that a long segment is encoded from
 BATCH = 20_000  # frames observed at a time, which bounds the memory
 
 
@@ -69,8 +68,8 @@ class Expert:
         """Clips by weight, then a start uniform among those that leave `length` + 1 frames and one more.
 
         A clip's last frame is never drawn, as published; clips too short are passed over. Where segments are
-        long, `kept` frames spread over each are enough to learn from; 0: all. With `lead` they are spread
-        from the clip's beginning on: frames that lead to what the segment shows.
+        long, `kept` frames spread over each are enough, to be encoded and to learn from; 0: all. With `lead`
+        the latter are spread from the clip's beginning on: frames that lead to what the segment shows.
         """
         room = torch.as_tensor(np.asarray(self.clips.lengths)) - length - 1
         weights = torch.as_tensor(np.asarray(self.clips.weights, float)) * (room > 0)
@@ -79,10 +78,9 @@ class Expert:
         clip = torch.multinomial(weights, segments, replacement=True, generator=generator)
         share = torch.rand(segments, generator=generator, dtype=torch.float64)
         start = torch.as_tensor(np.asarray(self.clips.offsets))[clip] + (share * room[clip]).long()
-        some = start[:, None] + torch.arange(length)
-        rows = some[:, :: max(length // SHOWN, 1)]
-        if 0 < kept < length or lead:
-            kept = kept or length
+        kept = kept or length
+        some = rows = start[:, None] + torch.arange(kept) * length // kept
+        if kept < length or lead:
             first = torch.as_tensor(np.asarray(self.clips.offsets))[clip] if lead else start
             share = (torch.arange(kept) + torch.rand(segments, kept, generator=generator)) / kept
             some = first[:, None] + (share * (start - first + length)[:, None]).long()

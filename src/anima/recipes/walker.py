@@ -69,9 +69,9 @@ def explorer() -> Recipe[Any]:
     return replace(recipe, schedule=schedule, collector=replace(recipe.collector, worlds=50), threads=1)
 
 
-def promptable(agent: str, **changes: Any) -> Recipe[Any]:
+def promptable(agent: str, latent: int = LATENT) -> Recipe[Any]:
     """FB and its like."""
-    config = narrowed(default_config(agent), HIDDEN, latent=LATENT, batch=BATCH, reward_window=16)
+    config = narrowed(default_config(agent), HIDDEN, latent=latent, batch=BATCH, reward_window=16)
     plain = {"embedding_layers": 0, "hidden_layers": LAYERS}
     parts: dict[str, Any] = {}
     for name in ("policy", "critic"):
@@ -104,31 +104,36 @@ def promptable(agent: str, **changes: Any) -> Recipe[Any]:
         tasks="run-fw-2 run-bw-4 spin-fw-5 spin-bw-10 crawl-fw-1 crawl-bw-2",
         prioritize=False,
         threads=1,
-        **changes,
     )
 
 
 def guided() -> Recipe[Any]:
-    """Guided FB-CPR: demonstrations are followed first."""
-    recipe = promptable("guided")
+    """Guided FB-CPR that also clones the demonstrations' actions."""
+    recipe = promptable("guided", latent=128)
+    config, measure, policy = recipe.config, recipe.config.measure, recipe.config.policy
+    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=7e-4, moderation=0.1)
+    features = replace(measure, backward=replace(measure.backward, hidden_layers=2), backward_rate=0.0)
     config = replace(
-        recipe.config,
-        guide=recipe.config.critic,
-        measure=replace(recipe.config.measure, backward_rate=0.0),
-        policy=replace(recipe.config.policy, moderation=0.1, rate=5e-4),
-        segment=64,
+        config,
+        guide=config.critic,
+        measure=features,
+        policy=deeper,
+        behavior=64,
         lead=True,
+        guidance_weight=0.3,
         cloning=50.0,
+        imitation=0.0,
         tracking_share=0.5,
-        delay=1,
+        guide_goals=0.5,
         kernel=1.1,
         reach=2.7,
-        alone=12_000,
-        fitting=2_000,
-        ramp=4_000,
+        alone=30_000,
+        delay=1,
+        fitting=3_000,
+        ramp=5_000,
     )
-    collector = replace(recipe.collector, limit=300)
     schedule = replace(recipe.schedule, phase_steps=600, phase_updates=60)
+    collector = replace(recipe.collector, limit=300)
     return replace(recipe, config=config, collector=collector, schedule=schedule)
 
 
