@@ -24,6 +24,7 @@ from anima.rotation import Array
 from anima.sim.space import Space
 
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
+NEAR = 0.2  # noise on latents of cloned actions, so that prompts that are much like a clip mean it
 SAMPLED = 8192  # states over which B is evened out
 
 
@@ -63,7 +64,7 @@ class Guided(FBCPR):
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
-        behavior: int = 0  # half of the clips' segments have so many frames, for latents that stay; 0: none
+        behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
         guide_discount: float = 0.96  # γ of the guide
@@ -89,7 +90,7 @@ class Guided(FBCPR):
             self.settle(data)
         c, generator, expert = self.config, self.draws.generator, self.draw_clips(data)
         if c.behavior > 0:
-            short, kept = len(expert.obs) // 2, expert.obs.shape[1]
+            short, kept = len(expert.obs) // 4, expert.obs.shape[1]
             longer = data.expert.draw(len(expert.obs) - short, c.behavior, generator, kept, c.lead)
             expert = expert.first(short).joined(longer)
         return data.replay.draw_futures(c.batch, generator, c.discount, OWN), expert
@@ -169,14 +170,15 @@ class Guided(FBCPR):
     def shown(self, online: Transitions, expert: Segments, expert_z: Tensor) -> dict[str, Shown]:
         """Actions to be imitated: a body's own, given what it then came to; those of clips."""
         told: dict[str, Shown] = {}
-        if self.config.imitation > 0:
-            some = len(online.obs) // 2  # enough, for encoding windows takes time
-            own_z = self.encode(self.normalize(online.extra["future"][:some]))
-            told["own"] = Shown(self.config.imitation, online.obs[:some], own_z, online.action[:some])
+        free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]  # bodies that follow have the guide
+        if self.config.imitation > 0 and len(free):
+            own_z = self.encode(self.normalize(online.extra["future"][free]))
+            told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
         if self.config.cloning > 0:
             if expert.action is None:
                 raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")
-            rows = expert.obs.flatten(0, 1), expert_z, expert.action.flatten(0, 1)
+            near = self.project(expert_z + NEAR * self.draws.randn(*expert_z.shape))
+            rows = expert.obs.flatten(0, 1), near, expert.action.flatten(0, 1)
             told["clips"] = Shown(self.config.cloning, *rows)
         return told
 

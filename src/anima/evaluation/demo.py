@@ -66,6 +66,23 @@ PROMPTS: dict[str, tuple[Prompt, ...]] = {
             "Left the clip, a chicken's walk; right the body, which has weight and must keep its balance.",
         ),
     ),
+    "walker": (
+        Prompt(
+            "reward",
+            "run-fw-2.8",
+            "Asked to run at 2.8 m/s, a speed that no demonstration shows.",
+        ),
+        Prompt(
+            "goal",
+            "pose-068_from_pose-137@39",
+            "Left the pose it is told, on its head; right the body: does it get there, and stay?",
+        ),
+        Prompt(
+            "motion",
+            "crawl-bw-2.25_0",
+            "Left an expert that crawls backward, unseen in training; right the body.",
+        ),
+    ),
 }
 
 

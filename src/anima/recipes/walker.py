@@ -111,7 +111,7 @@ def guided() -> Recipe[Any]:
     """Guided FB-CPR that also clones the demonstrations' actions."""
     recipe = promptable("guided", latent=128)
     config, measure, policy = recipe.config, recipe.config.measure, recipe.config.policy
-    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=7e-4, moderation=0.1)
+    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=5e-4, moderation=0.01)
     features = replace(measure, backward=replace(measure.backward, hidden_layers=2), backward_rate=0.0)
     config = replace(
         config,
@@ -120,9 +120,10 @@ def guided() -> Recipe[Any]:
         policy=deeper,
         behavior=64,
         lead=True,
+        batch=2 * BATCH,
         guidance_weight=0.3,
-        cloning=50.0,
-        imitation=0.0,
+        cloning=100.0,
+        imitation=2.0,
         tracking_share=0.5,
         guide_goals=0.5,
         kernel=1.1,
