@@ -250,6 +250,7 @@ def test_prompts_in_pieces_equal_a_prompt_at_once(monkeypatch: pytest.MonkeyPatc
         ),
         (lambda a: make_agent("fb", SPACE, default_config("fb_awac").policy), "takes a FB.Config"),
         (lambda a: tiny("fb", batch=3), "batch of 3 is smaller than the latent dimension 4"),
+        (lambda a: tiny("fb", reward_window=0), "reward_window is 0; a window has at least one state"),
         (lambda a: tiny("fbcpr", batch=18), "batch 18 is no multiple of 4"),
         (lambda a: a.act(np.ones((2, 6)), np.ones(4)), r"observation has shape \(2, 6\).* rows of 5"),
         (lambda a: a.act(np.ones((2, 5)), np.ones((3, 4))), "3 latents for 2 observations"),

@@ -133,6 +133,12 @@ def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Pat
     save_states(tmp_path / "small.npz", states, "pointmass")
     small = Offline(tmp_path / "small.npz")
     assert small.states(80, np.random.default_rng(0)).window == 4
+    with np.load(tmp_path / "small.npz") as file:
+        kept = dict(file)
+    for wrong in (0, -1, 81, 1.5, [4]):
+        np.savez(tmp_path / "wrong.npz", **kept | {"window": np.array(wrong)})
+        with pytest.raises(BadInput, match="'window' must be a whole number from 1 to 80"):
+            Offline(tmp_path / "wrong.npz").states(80, np.random.default_rng(0))
     some = small.states(13, np.random.default_rng(0)).obs.reshape(3, 4, -1)
     known = {window.tobytes() for window in small.states(80, np.random.default_rng(0)).obs.reshape(20, 4, -1)}
     assert all(window.tobytes() in known for window in some)

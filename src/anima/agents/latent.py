@@ -51,6 +51,8 @@ class LatentAgent(Agent):
 
     def __init__(self, space: Space, config: Any, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
+        if config.reward_window < 1:
+            raise BadInput(f"reward_window is {config.reward_window}; a window has at least one state")
         self.context_steps = config.latent_steps
         self.normalize = Normalizer(space.obs) if config.normalize_obs else Unchanged()
         self.ring = LatentRing(config.ring, config.latent)

@@ -56,13 +56,14 @@ class Offline:
         """
         with _reading(self.path) as file:
             small = "domain" in file  # as `save_states` writes it
-            if small or "observation" not in file:
-                window = int(file["window"]) if "window" in file else 1
+            ordered, told = "observation" in file, "window" in file
         obs = None if small else self.column("next_observation")
         columns = [self.column(name) for name in REACHED]
         lengths = [len(column) for column in columns + ([] if obs is None else [obs])]
         if len(set(lengths)) != 1:
             raise BadInput(f"{self.path}: columns differ in length: {lengths}")
+        if small or not ordered:
+            window = self._window(lengths[0]) if told else 1
         rows = self._rows(lengths[0], n, window, small, rng)
         qpos, qvel, action = (column[rows].astype(np.float32) for column in columns)
         if obs is None:
@@ -70,6 +71,13 @@ class Offline:
             obs = domain.observe(domain.state(qpos, qvel)).astype(np.float32)
             return States(obs, qpos, qvel, action, window)
         return States(obs[rows], qpos, qvel, action, window)
+
+    def _window(self, total: int) -> int:
+        """How many rows of a small file belong together."""
+        own = self.column("window")
+        if own.shape != () or own.dtype.kind not in "iu" or not 1 <= own <= max(total, 1):
+            raise BadInput(f"{self.path}: 'window' must be a whole number from 1 to {total}, its rows")
+        return int(own)
 
     def _rows(self, total: int, n: int, window: int, small: bool, rng: np.random.Generator) -> Array:
         """Which rows of `total` are drawn."""
