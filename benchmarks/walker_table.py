@@ -4,10 +4,12 @@ anima demos walker --out walker.h5          # once: trains the experts, in runs/
 anima train walker.rnd --run runs/rnd       # once: exploration data
 python benchmarks/walker_table.py --minutes 20 --seeds 0 1 2
 
-A cell that is finished is not trained again, so the command may be repeated, or given a few cells at a time.
+A cell that is finished is not trained again, one that was interrupted begins anew; so the command may be
+repeated, or given a few cells at a time.
 """
 
 import argparse
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +75,7 @@ def measure(run: Path, recipe: str, changes: list[object], minutes: float, refer
     """Train a cell for some minutes, unless that was done; then evaluate it, unless that was done too."""
     trained, results = run / "trained", run / "results"
     if not trained.exists():
+        shutil.rmtree(run, ignore_errors=True)
         begun = time.monotonic()
         process = subprocess.Popen(command("train", recipe, *changes, "--run", run))
         try:

@@ -93,7 +93,8 @@ class Guided(FBCPR):
             short, kept = len(expert.obs) // 4, expert.obs.shape[1]
             longer = data.expert.draw(len(expert.obs) - short, c.behavior, generator, kept, c.lead)
             expert = expert.first(short).joined(longer)
-        return data.replay.draw_futures(c.batch, generator, c.discount, OWN), expert
+        window = OWN if c.imitation > 0 else 1  # of a goal one state is enough
+        return data.replay.draw_futures(c.batch, generator, c.discount, window), expert
 
     @torch.no_grad()
     def settle(self, data: Data) -> None:

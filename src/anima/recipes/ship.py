@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-import numpy as np
 from tyro.conf import Positional
 
 from anima.agents import checkpoint
@@ -20,7 +19,7 @@ from anima.evaluation.report import summary_rows
 from anima.evaluation.results import read_folder
 from anima.evaluation.trials import Result
 from anima.motion.library import Library
-from anima.prompting.prompt import domain_of, model_hash
+from anima.prompting.prompt import Prompter, domain_of, model_hash
 from anima.prompting.relabel import open_states
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.recipes.recipe import SPLIT, Recipe, find_library, from_json
@@ -44,8 +43,7 @@ def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
-    window = getattr(agent.config, "reward_window", 1)
-    drawn = open_states(run).states(states, np.random.default_rng(seed), window)
+    drawn = Prompter(agent, open_states(run), states, seed).states
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:

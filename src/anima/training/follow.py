@@ -19,8 +19,7 @@ class Follow:
         self.clips, self.pose, self.share, self.otherwise = clips, pose, share, otherwise
         self.frame = np.full(worlds, -1)  # of each world, among all clips end to end; -1: follows none
         library = clips.clips
-        self.begin = np.repeat(np.asarray(library.offsets), library.lengths)
-        self.end = self.begin + np.repeat(library.lengths, library.lengths)
+        self.end = np.repeat(np.asarray(library.offsets) + library.lengths, library.lengths)
 
     def __call__(self, physics: Physics, ids: Array, rngs: Rngs) -> None:
         follows = ids < self.share * len(self.frame)
@@ -40,9 +39,8 @@ class Follow:
             self.frame[chosen] = rows
 
     def ahead(self, frame: Array, length: int) -> Array:
-        """(k, length, O) what the frames after those given sense, or at a clip's end its last ones."""
-        first = np.minimum(frame + 1, self.end[frame] - length)
-        rows = np.maximum(first, self.begin[frame])[:, None] + np.arange(length)
+        """(k, length, O) what the frames after those given sense; a clip's last frame stays."""
+        rows = frame[:, None] + 1 + np.arange(length)
         return self.clips.obs.numpy()[np.minimum(rows, self.end[frame][:, None] - 1)]
 
     def distance(self, frame: Array, obs: Array) -> Array:
