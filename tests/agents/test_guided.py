@@ -11,7 +11,7 @@ from test_agents import SIZES, SPACE, STYLE, TINY, Data
 
 from anima import BadInput
 from anima.agents import make_agent
-from anima.agents.guided import slope_of
+from anima.agents.guided import FEW, slope_of
 from anima.data.batch import Transitions
 
 
@@ -171,17 +171,14 @@ def test_most_segments_may_be_long() -> None:
     agent, data, asked = guided(behavior=12, lead=True), Tracked(), []
     drawn = data.expert.draw
 
-    def noted(n: int, *rest: Any) -> Any:
-        asked.append((n, rest[0], *rest[2:]))
-        return drawn(n, *rest)
+    def noted(n: int, length: int, generator: Any, *how: Any) -> Any:
+        asked.append((n, length, *how))
+        return drawn(n, length, generator, how[0])
 
     data.expert.draw = noted
-    agent.update(*agent.draw(data))  # sets B, by clips too
-    asked.clear()
-    _, expert = agent.draw(data)
-    k = agent.config.batch // 4
-    assert asked == [(k, 4, 4), (k - k // 4, 12, 4, True)]  # how many, frames of each, of which kept, leads
-    assert expert.obs.shape[:2] == expert.next_obs.shape[:2] == expert.action.shape[:2] == (k, 4)
+    expert, k = agent.draw_behaviors(data), agent.config.batch // FEW
+    assert asked == [(k // 4, 4, 4, FEW), (k - k // 4, 12, 4, FEW, True)]  # frames: all, kept, learned
+    assert len(expert.obs) == len(expert.next_obs) == len(expert.action) == k
 
 
 def test_cloning_asks_for_actions() -> None:

@@ -13,6 +13,7 @@ from anima.data.offline import Offline
 from anima.domains.domain import make_domain
 from anima.evaluation.results import read_folder
 from anima.motion.library import Library
+from anima.prompting.told import Told
 from anima.recipes import RECIPES, demos
 from anima.training.loop import Schedule
 
@@ -58,6 +59,17 @@ def test_the_action_of_a_frame_leads_to_the_next(made: Path) -> None:
     physics.step(np.asarray(library.action[:1], float))
     apart = np.abs(physics.qpos - library.qpos[1])[0]
     assert apart.max() < 0.01 < np.abs(library.qpos[1] - library.qpos[0]).max()
+
+
+def test_only_training_clips_are_disturbed(made: Path) -> None:
+    library, experts = Library.open(made / "demos.h5"), Told.open(made / "experts", WORLD)
+    obs = WORLD.observe(WORLD.state(np.asarray(library.qpos, float), np.asarray(library.qvel, float)))
+    for name, least, most in (("run-fw-2_0", 0.1, 0.3), ("run-fw-2.8_0", 0.0, 0.01)):
+        rows = slice(start := library.offsets[library.names.index(name)], start + 20)
+        context = experts.reward_context(WORLD.task(name.split("_")[0]))
+        wanted = experts.play([context] * 20).act(obs[rows], np.zeros(20))
+        assert library.action is not None
+        assert least <= np.std(library.action[rows] - wanted) <= most
 
 
 def test_transitions_stay_within_clips(made: Path) -> None:

@@ -99,6 +99,7 @@ def test_priorities_reach_segments_and_starts(tiny: Tiny, tmp_path: Path) -> Non
     # one clip far away in its bin, 99 others together in another: the one is drawn half of the time
     far = dict.fromkeys(data.clips.clips.names, 0.6) | {"reach-007": 4.0}
     priorities = Prioritize(collector.domain, data.clips, Trials(collector.env.start), collector)
+    assert priorities(object()) == {} and not data.clips.distances  # an agent that follows no motions
     priorities.reweigh(far)
     drawn = data.expert.draw(400, 4, torch.Generator().manual_seed(0))
     frames = data.clips.obs[7 * 40 : 8 * 40]

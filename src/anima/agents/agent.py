@@ -34,7 +34,13 @@ class Expert(Protocol):
     """Where clips are kept."""
 
     def draw(
-        self, segments: int, length: int, generator: torch.Generator, kept: int = 0, lead: bool = False
+        self,
+        segments: int,
+        length: int,
+        generator: torch.Generator,
+        kept: int = 0,
+        learned: int = 0,
+        lead: bool = False,
     ) -> Segments:
         """Pieces of `length` frames, clips chosen by their weight"""
 

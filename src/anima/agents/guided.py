@@ -15,6 +15,7 @@ from torch import Tensor
 
 from anima.agents.agent import Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
+from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.data.batch import Segments, Transitions
 from anima.errors import BadInput
@@ -24,6 +25,7 @@ from anima.rotation import Array
 from anima.sim.space import Space
 
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
+FEW = 2  # frames learned from of a long segment, so that an update has many of them
 NEAR = 0.2  # noise on latents of cloned actions, so that prompts that are much like a clip mean it
 SAMPLED = 8192  # states over which B is evened out
 
@@ -88,13 +90,17 @@ class Guided(FBCPR):
             return super().draw(data)
         if int(self.updates) == 0:
             self.settle(data)
-        c, generator, expert = self.config, self.draws.generator, self.draw_clips(data)
-        if c.behavior > 0:
-            short, kept = len(expert.obs) // 4, expert.obs.shape[1]
-            longer = data.expert.draw(len(expert.obs) - short, c.behavior, generator, kept, c.lead)
-            expert = expert.first(short).joined(longer)
+        c, generator = self.config, self.draws.generator
+        expert = self.draw_behaviors(data) if c.behavior > 0 else self.draw_clips(data)
         window = OWN if c.imitation > 0 else 1  # of a goal one state is enough
         return data.replay.draw_futures(c.batch, generator, c.discount, window), expert
+
+    def draw_behaviors(self, data: Data) -> Segments:
+        """Segments of clips, a quarter of them as short as a motion's, the others long."""
+        c, generator, draw = self.config, self.draws.generator, data.expert.draw
+        kept, count = kept_frames(c.segment, c.batch), c.batch // FEW
+        short = draw(count // 4, c.segment, generator, kept, FEW)
+        return short.joined(draw(count - count // 4, c.behavior, generator, kept, FEW, c.lead))
 
     @torch.no_grad()
     def settle(self, data: Data) -> None:

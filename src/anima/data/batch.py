@@ -25,21 +25,18 @@ class Transitions:
 
 @dataclass(frozen=True)
 class Segments:
-    """k pieces of clips, L frames of each: those to learn from, and those that show what is done there.
+    """k pieces of clips: of each l frames to learn from, and L that show what is done there.
 
     Of a short piece both are all of its frames, `next_obs` one frame later than `obs`; of a long one some.
     """
 
-    obs: Tensor  # (k, L, O)
+    obs: Tensor  # (k, l, O)
     next_obs: Tensor  # (k, L, O) what a latent encodes
-    action: Tensor | None = None  # (k, L, A) taken at `obs`, only of action-labelled clips
+    action: Tensor | None = None  # (k, l, A) taken at `obs`, only of action-labelled clips
 
     def map_obs(self, fn: Callable[[Tensor], Tensor]) -> "Segments":
         """The same segments with `fn` applied to both observations."""
         return replace(self, obs=fn(self.obs), next_obs=fn(self.next_obs))
-
-    def first(self, k: int) -> "Segments":
-        return Segments(self.obs[:k], self.next_obs[:k], None if self.action is None else self.action[:k])
 
     def joined(self, others: "Segments") -> "Segments":
         """These and others, of as many frames each."""

@@ -63,13 +63,20 @@ class Expert:
         self.actions = None if actions is None else torch.from_numpy(np.array(actions, np.float32))
 
     def draw(
-        self, segments: int, length: int, generator: torch.Generator, kept: int = 0, lead: bool = False
+        self,
+        segments: int,
+        length: int,
+        generator: torch.Generator,
+        kept: int = 0,
+        learned: int = 0,
+        lead: bool = False,
     ) -> Segments:
         """Clips by weight, then a start uniform among those that leave `length` + 1 frames and one more.
 
         A clip's last frame is never drawn, as published; clips too short are passed over. Where segments are
-        long, `kept` frames spread over each are enough, to be encoded and to learn from; 0: all. With `lead`
-        the latter are spread from the clip's beginning on: frames that lead to what the segment shows.
+        long, `kept` frames spread over each are enough to be encoded; 0: all. As many are to be learned from,
+        or `learned` others, drawn from the whole segment. With `lead` the latter come from the clip's
+        beginning on: frames that lead to what the segment shows.
         """
         room = torch.as_tensor(np.asarray(self.clips.lengths)) - length - 1
         weights = torch.as_tensor(np.asarray(self.clips.weights, float)) * (room > 0)
@@ -80,9 +87,10 @@ class Expert:
         start = torch.as_tensor(np.asarray(self.clips.offsets))[clip] + (share * room[clip]).long()
         kept = kept or length
         some = rows = start[:, None] + torch.arange(kept) * length // kept
-        if kept < length or lead:
+        learned = learned or kept
+        if learned < length or lead:
             first = torch.as_tensor(np.asarray(self.clips.offsets))[clip] if lead else start
-            share = (torch.arange(kept) + torch.rand(segments, kept, generator=generator)) / kept
+            share = (torch.arange(learned) + torch.rand(segments, learned, generator=generator)) / learned
             some = first[:, None] + (share * (start - first + length)[:, None]).long()
             some = some.clamp(max=start[:, None] + length - 1)
         action = None if self.actions is None else self.actions[some]

@@ -5,7 +5,7 @@ After the walker's data in Tirinzoni et al. 2025, with one expert a family in pl
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from anima.evaluation.metrics import pose_distance
 from anima.evaluation.reward import coordinates
 from anima.evaluation.rollout import At, Episode, Trajectory, rollouts
 from anima.motion.library import Entry, write_library
-from anima.prompting.told import Told
+from anima.prompting.told import Told, ToldPlayer
 from anima.recipes import RECIPES
 from anima.recipes.commands import train
 from anima.recipes.recipe import Recipe
@@ -41,6 +41,7 @@ def demos(
     each: int = 4,
     frames: int = 200,
     starts: int = 4,
+    noise: float = 0.2,
     small: bool = False,
     seed: int = 0,
     envs: int = 64,
@@ -59,6 +60,7 @@ def demos(
         each: demonstrations of a training task, from as many starts.
         frames: length of each: long enough to get up first, and then do what is wanted for a while.
         starts: demonstrations of a training goal, from as many other goals' poses.
+        noise: deviation of what is added to actions in training clips, which then also show how to recover.
         small: keep half precision, compressed.
         seed: of starts.
         envs: worlds side by side, at most.
@@ -69,9 +71,12 @@ def demos(
         known = ", ".join(name for name in DOMAINS if f"{name}.goals-experts" in RECIPES)
         raise BadInput(f"there are no recipes of experts for the {domain}; there are some for: {known}")
     train_experts({runs / family: RECIPES[f"{domain}.{family}-experts"] for family in families}, threads)
-    experts = Told.open(runs, world)
+    steady = Told.open(runs, world)
+    experts = Disturbed(steady, noise, seed)
+    taught, held_out = world.training_suites, world.suites
     made = [
-        *of_tasks(world, experts, each, frames, seed, envs, threads),
+        *of_tasks(world, experts, taught, "train", each, 0, frames, seed, envs, threads),
+        *of_tasks(world, steady, held_out, "test", 1, SETTLED, SHOWN, seed, envs, threads),
         *of_goals(world, experts, starts, seed, envs, threads),
     ]
     by_name = {entry.name: kept for entry, kept in made}
@@ -117,27 +122,54 @@ def train_expert(recipe: Recipe[Any], folder: Path) -> None:
         train(recipe, run=folder)
 
 
+class Disturbed(Told):
+    """Experts whose actions are noisy, so that they also show how to recover (Laskey et al. 2017)."""
+
+    def __init__(self, experts: Told, noise: float, seed: int) -> None:
+        super().__init__(experts.domain, experts.experts)
+        self.noise, self.rng = noise, np.random.default_rng(seed)
+
+    def play(self, contexts: Sequence[tuple[str, Array]]) -> "DisturbedPlayer":
+        return DisturbedPlayer(self, contexts)
+
+
+class DisturbedPlayer(ToldPlayer):
+    subject: Disturbed
+
+    def act(self, obs: Array, time: Array) -> Array:
+        action = super().act(obs, time)
+        disturbance = self.subject.noise * self.subject.rng.standard_normal(action.shape)
+        return np.asarray(np.clip(action + disturbance, -1, 1))
+
+
 def of_tasks(
-    world: Domain, experts: Told, each: int, frames: int, seed: int, envs: int, threads: int
+    world: Domain,
+    experts: Told,
+    suites: Mapping[str, Sequence[str]],
+    split: str,
+    each: int,
+    first: int,
+    length: int,
+    seed: int,
+    envs: int,
+    threads: int,
 ) -> Iterator[tuple[Entry, Frames]]:
-    """Demonstrations of training tasks, from the beginning of an episode; and one of each held-out task."""
+    """So many demonstrations of each task, from step `first` of an episode on."""
     start = world.starts()[world.test_start]
-    plan = [
-        (name, "train", each, 0, frames) for names in world.training_suites.values() for name in names
-    ] + [(name, "test", 1, SETTLED, SHOWN) for names in world.suites.values() for name in names]
+    tasks = [(world.task(name), k) for names in suites.values() for name in names for k in range(each)]
     episodes = [
-        Episode(experts.reward_context(world.task(name)), start, (seed, i, k), first + length + 1)
-        for i, (name, _, count, first, length) in enumerate(plan)
-        for k in range(count)
+        Episode(experts.reward_context(task), start, (seed, i), first + length + 1)
+        for i, (task, _) in enumerate(tasks)
     ]
     played = rollouts(world, experts, episodes, coordinates, envs, threads)
-    for name, split, count, first, length in plan:
-        for k in range(count):
-            path = next(played)
-            if path.diverged is None:
-                told = f"an expert's {name}, from step {first} on"
-                made = origin(experts, experts.reward_context(world.task(name)), seed)
-                yield Entry(f"{name}_{k}", length, split, name, told, made), cut(world, path, first, length)
+    for (task, k), path in zip(tasks, played, strict=True):
+        if path.diverged is None:
+            told = f"an expert's {task.name}, from step {first} on"
+            made = origin(experts, experts.reward_context(task), seed)
+            yield (
+                Entry(f"{task.name}_{k}", length, split, task.name, told, made),
+                cut(world, path, first, length),
+            )
 
 
 def of_goals(

@@ -35,12 +35,17 @@ class Scores:
 
 
 class Prioritize:
-    """Tracks every clip, then weighs clips, and the frames where episodes begin, by the result."""
+    """Tracks every clip, then weighs clips, and the frames where episodes begin, by the result.
+
+    An agent that follows no motions, for which clips are only where episodes begin, leaves them as they are.
+    """
 
     def __init__(self, domain: Domain, clips: Expert, trials: Trials, collector: Collector | None) -> None:
         self.domain, self.clips, self.trials, self.collector = domain, clips, trials, collector
 
     def __call__(self, agent: Any) -> dict[str, float]:
+        if not hasattr(agent, "prompt_motion"):
+            return {}
         motions = [self.clips.clips.clip(name) for name in self.clips.clips.names]
         results = list(evaluate_tracking(Prompter(agent), self.domain, motions, self.trials))
         self.reweigh({result.name: result.mean("emd") for result in results})
