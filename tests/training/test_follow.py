@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from anima.agents import checkpoint, make_agent
 from anima.data.expert import Expert
 from anima.domains.domain import make_domain
 from anima.domains.pointmass import Center, PointPhysics
+from anima.errors import BadInput
 from anima.recipes.demonstrations import pointmass
 from anima.recipes.recipe import Recipe, build
 from anima.training.follow import Follow
@@ -52,14 +55,49 @@ def test_a_free_episode_may_rest_first(tiny: Callable[..., Recipe[Any]], tmp_pat
     agent, data, collector = build(recipe, tmp_path)
     assert collector is not None and collector.follow is not None
     free = collector.follow.frame < 0
-    assert not collector.resting[~free].any() and collector.resting[free].max() <= 6
-    resting = np.flatnonzero(collector.resting > 0)
+    opening = collector.opening
+    assert not opening.resting[~free].any() and opening.resting[free].max() <= 6
+    resting = np.flatnonzero(opening.resting > 0)
     assert len(resting)
-    held = collector.held[resting].copy()
+    held = opening.held[resting].copy()
     collector.start(agent, data, collector.env.n, random=False)
     collector.join()
     rows = resting * data.replay.rows
     np.testing.assert_allclose(data.replay.data["action"][rows], held, atol=1e-6)
+
+
+def test_a_helper_may_act_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:
+    """The helper pushes right and up, where it is not at the end already."""
+    helper = make_agent("td3", make_domain("pointmass").space, {}, 0)
+    with torch.no_grad():
+        for weights in helper.policy.actor.parameters():
+            weights.zero_()
+        list(helper.policy.actor.parameters())[-1].fill_(5.0)
+    checkpoint.save(helper, tmp_path / "helper")
+    recipe = tiny("guided")
+    changes = {"rest": 4, "help": 6, "limit": 20, "helper": str(tmp_path / "helper")}
+    recipe = replace(recipe, collector=replace(recipe.collector, **changes))
+    agent, data, collector = build(recipe, tmp_path)
+    assert collector is not None and collector.follow is not None
+    opening, free = collector.opening, collector.follow.frame < 0
+    helped = np.flatnonzero(opening.helped > 0)
+    assert (
+        len(helped) and free[helped].all() and opening.helped.max() <= 6 and not opening.resting[helped].any()
+    )
+    collector.start(agent, data, collector.env.n, random=False)
+    collector.join()
+    assert (data.replay.data["action"][helped * data.replay.rows] > 0.3).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"), [({"help": 3}, "name its run"), ({"help": 3, "helper": "walker-mini"}, "one task")]
+)
+def test_a_helper_must_be_one(
+    tiny: Callable[..., Recipe[Any]], tmp_path: Any, changes: Any, told: str
+) -> None:
+    recipe = tiny("guided")
+    with pytest.raises(BadInput, match=told):
+        build(replace(recipe, collector=replace(recipe.collector, **changes)), tmp_path)
 
 
 def test_transitions_keep_their_reference(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:

@@ -22,6 +22,7 @@ from anima.errors import BadInput
 from anima.rotation import Array
 from anima.sim.env import BatchEnv, Start, Step
 from anima.training.follow import Follow
+from anima.training.opening import Opening
 
 Rewards = Callable[[Any], Array]  # a State of n bodies to (n,) or (n, K)
 MOST_DIVERGED = 0.01  # share of steps that may diverge before training stops
@@ -36,7 +37,9 @@ class Collector:
         limit: int = 300  # steps an episode
         start: str = "fall"  # where episodes begin that do not begin at a frame of a clip
         clip_share: float = 0.8  # episodes that begin at a frame, its clip drawn by weight
-        rest: int = 0  # an episode that follows no clip may first hold its pose, at most so many steps
+        rest: int = 0  # an episode that follows no clip may first hold its pose, at most so many steps, …
+        help: int = 0  # … or, half of them, be in a helper's hands, at most so many steps
+        helper: str = ""  # run or model of one task, such as getting up, that acts then
         threads: int = 1  # of the physics; changes no number
         overlap: bool = True  # act while learning; changes no number
 
@@ -68,8 +71,7 @@ class Collector:
         self.env = BatchEnv(domain, config.worlds, config.threads, seed, start, limit=config.limit)
         self.rng = np.random.default_rng([seed, config.worlds])
         self.obs = self.env.reset()
-        self.resting = np.zeros(config.worlds, int)  # steps that each world still holds its pose
-        self.held = np.zeros((config.worlds, domain.space.action))  # the control that does
+        self.opening = Opening(domain, config.worlds, config.rest, config.help, config.helper)
         self.context: Array | None = None
         self.steps = 0
         self.followed, self.losses = 0, 0  # steps that followed a clip, and clips lost, since the last log
@@ -126,8 +128,7 @@ class Collector:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
                 action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
-            action = np.where(self.resting[:, None] > 0, self.held, action)
-            self.resting = np.maximum(self.resting - 1, 0)
+            action = self.opening.instead(self.obs, action, self.rng)
             frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
@@ -188,11 +189,8 @@ class Collector:
         return lost, ended, columns
 
     def _begin(self, ids: Array) -> partial[None]:
-        if self.config.rest > 0:
-            free = ids if self.follow is None else ids[self.follow.frame[ids] < 0]
-            self.resting[ids] = 0
-            self.resting[free] = self.rng.integers(0, self.config.rest + 1, len(free))
-            self.held[free] = self.domain.hold(self.obs[free])
+        free = ids if self.follow is None else ids[self.follow.frame[ids] < 0]
+        self.opening.begin(ids, free, self.obs, self.rng)
         physics = self.env.physics
         return partial(self.replay.begin, ids, self.obs[ids], physics.qpos[ids], physics.qvel[ids])
 
@@ -210,8 +208,7 @@ class Collector:
             "env": self.env.snapshot(),
             "context": self.context,
             "frame": None if self.follow is None else self.follow.frame,
-            "resting": self.resting,
-            "held": self.held,
+            "opening": self.opening.snapshot(),
             "rng": self.rng.bit_generator.state,
             "steps": self.steps,
             "followed": [self.followed, self.losses],
@@ -225,7 +222,7 @@ class Collector:
         if self.follow is not None:
             self.follow.frame = np.array(saved["frame"])
         self.context = saved["context"]
-        self.resting, self.held = np.array(saved["resting"]), np.array(saved["held"])
+        self.opening.restore(saved["opening"])
         self.rng.bit_generator.state = saved["rng"]
         self.steps, self.env.divergences = saved["steps"], saved["divergences"]
         self.followed, self.losses = saved["followed"]
