@@ -1,7 +1,7 @@
 """Episodes that follow clips: where they begin, what lies ahead, when they are over."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,16 @@ import pytest
 import torch
 
 from anima.agents import checkpoint, make_agent
+from anima.agents.agent import HELPED
 from anima.data.expert import Expert
+from anima.data.files import write_json
 from anima.domains.domain import make_domain
 from anima.domains.pointmass import Center, PointPhysics
 from anima.errors import BadInput
 from anima.recipes.demonstrations import pointmass
 from anima.recipes.recipe import Recipe, build
 from anima.training.follow import Follow
+from anima.training.run import RECIPE
 
 
 @pytest.fixture
@@ -67,30 +70,38 @@ def test_a_free_episode_may_rest_first(tiny: Callable[..., Recipe[Any]], tmp_pat
 
 
 def test_a_helper_may_act_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any) -> None:
-    """The helper pushes right and up, where it is not at the end already."""
-    helper = make_agent("td3", make_domain("pointmass").space, {}, 0)
+    """The helper pushes right and up, and is needed until it is near the corner."""
+    task = replace(tiny("td3"), task="reach-0.5-0.5")
+    task = replace(task, config=replace(task.config, policy=replace(task.config.policy, std=0.05)))
+    helper: Any = make_agent("td3", make_domain("pointmass").space, task.config, 0)
     with torch.no_grad():
         for weights in helper.policy.actor.parameters():
             weights.zero_()
         list(helper.policy.actor.parameters())[-1].fill_(5.0)
     checkpoint.save(helper, tmp_path / "helper")
+    write_json(tmp_path / "helper" / RECIPE, {"recipe": asdict(task)})
     recipe = tiny("guided")
     changes = {"rest": 4, "help": 6, "limit": 20, "helper": str(tmp_path / "helper")}
     recipe = replace(recipe, collector=replace(recipe.collector, **changes))
     agent, data, collector = build(recipe, tmp_path)
     assert collector is not None and collector.follow is not None
-    opening, free = collector.opening, collector.follow.frame < 0
+    opening, follows = collector.opening, collector.follow.frame >= 0
     helped = np.flatnonzero(opening.helped > 0)
-    assert (
-        len(helped) and free[helped].all() and opening.helped.max() <= 6 and not opening.resting[helped].any()
-    )
+    assert len(helped) and not follows[helped].any() and opening.helped.max() <= 6
+    assert not opening.resting[helped].any()
     collector.start(agent, data, collector.env.n, random=False)
     collector.join()
-    assert (data.replay.data["action"][helped * data.replay.rows] > 0.3).all()
+    first = data.replay.rows * np.arange(collector.env.n)
+    assert (data.replay.data["action"][first[helped]] > 0.3).all()
+    assert (data.replay.data["distance"][first, 0] == HELPED).nonzero()[0].tolist() == helped.tolist()
+    done = make_domain("pointmass").state(np.full((collector.env.n, 2), 0.5), np.zeros((collector.env.n, 2)))
+    opening.look(done)
+    assert not opening.needs.any()
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"), [({"help": 3}, "name its run"), ({"help": 3, "helper": "walker-mini"}, "one task")]
+    ("changes", "told"),
+    [({"help": 3}, "name its run"), ({"help": 3, "helper": "walker-mini"}, "is no run of one task")],
 )
 def test_a_helper_must_be_one(
     tiny: Callable[..., Recipe[Any]], tmp_path: Any, changes: Any, told: str

@@ -54,6 +54,9 @@ class Data(Protocol):
     def expert(self) -> Expert: ...
 
 
+FREE, HELPED = -1.0, -2.0  # in place of the distance from a clip: none is followed; a helper acted
+
+
 @dataclasses.dataclass(frozen=True)
 class Tracking:
     """What an agent asks for that explores by following clips, its context changing every step."""

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anima.agents.agent import Data, Tracking, agent
+from anima.agents.agent import HELPED, Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
@@ -26,6 +26,7 @@ from anima.sim.space import Space
 
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
 FEW = 2  # frames learned from of a long segment, so that an update has many of them
+MIXED = 4  # clips whose mean latent half of a helper's actions are on the way to, as a reward's is a mean
 NEAR = 0.2  # noise on latents of cloned actions, so that prompts that are much like a clip mean it
 SAMPLED = 8192  # states over which B is evened out
 
@@ -175,12 +176,22 @@ class Guided(FBCPR):
         return partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)
 
     def shown(self, online: Transitions, expert: Segments, expert_z: Tensor) -> dict[str, Shown]:
-        """Actions to be imitated: a body's own, given what it then came to; those of clips."""
+        """Actions to be imitated: a body's own, given what it then came to; a helper's; those of clips.
+
+        A helper brings bodies to where clips begin: what it does is on the way to any of them.
+        """
         told: dict[str, Shown] = {}
         free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]  # bodies that follow have the guide
         if self.config.imitation > 0 and len(free):
             own_z = self.encode(self.normalize(online.extra["future"][free]))
             told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
+        helped = torch.nonzero(online.extra["distance"][:, 0] == HELPED)[:, 0]
+        if self.config.imitation > 0 and len(helped):
+            to = expert_z[self.draws.integers(len(expert_z), MIXED * len(helped)).view(-1, MIXED)]
+            to[len(helped) // 2 :] = to[len(helped) // 2 :].mean(1, keepdim=True)
+            told["helper"] = Shown(
+                self.config.imitation, online.obs[helped], self.project(to[:, 0]), online.action[helped]
+            )
         if self.config.cloning > 0:
             if expert.action is None:
                 raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")

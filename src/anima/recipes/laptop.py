@@ -10,7 +10,11 @@ from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
 HIDDEN, LATENT, BATCH = 256, 64, 256
-RATE = 3e-4  # learning rate of the guided humanoid
+RATE = 3e-4  # learning rate of the guided humanoid and its helper
+UP = (  # a reward that grows all the way from lying to standing still
+    "0.4 * clip(height(head) / 1.5, 0, 1)**2 + 0.3 * clip(height(pelvis) / 0.9, 0, 1)**2"
+    " + 0.15 * clip(up(torso), 0, 1) + 0.15 * clip(height(head) / 1.5, 0, 1)**4 * clip(1 - speed / 2, 0, 1)"
+)
 
 
 def scaled(recipe: Recipe[Any]) -> Recipe[Any]:
@@ -85,5 +89,32 @@ def humanoid() -> Recipe[Any]:
     )
 
 
+def getup() -> Recipe[Any]:
+    """TD3 that learns to get up after a fall, and to stay up: a helper for `laptop.humanoid`."""
+    config = narrowed(default_config("td3"), HIDDEN, batch=BATCH, discount=0.97)
+    network = replace(config.critic.network, hidden_layers=2)
+    critic = replace(config.critic, network=network, rate=RATE, slow_rate=0.02, pessimism=0.5)
+    actor = replace(config.policy.network, hidden_layers=2)
+    policy = replace(config.policy, network=actor, rate=RATE, moderation=0.1)
+    return Recipe(
+        "td3",
+        replace(config, critic=critic, policy=policy),
+        task=UP,
+        schedule=Schedule(
+            total=1_000_000,
+            phase_steps=600,
+            phase_updates=50,
+            seed_steps=6_000,
+            log_every=12_000,
+            evaluate_every=240_000,
+            save_every=120_000,
+        ),
+        collector=Collector.Config(worlds=40, limit=200, start="fall", clip_share=0.4),
+        replay=1_000_000,
+        tasks="move-ego-0-0",
+        threads=1,
+    )
+
+
 RECIPES = {name.replace("paper", "laptop"): scaled(recipe) for name, recipe in paper.RECIPES.items()}
-RECIPES["laptop.humanoid"] = humanoid()
+RECIPES |= {"laptop.humanoid": humanoid(), "laptop.getup": getup()}

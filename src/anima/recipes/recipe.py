@@ -12,7 +12,9 @@ from anima.agents.checkpoint import load
 from anima.agents.config import from_dict
 from anima.agents.experts import Experts
 from anima.agents.player import Subject
+from anima.agents.td3 import TD3
 from anima.data.expert import Expert
+from anima.data.files import read_json
 from anima.data.offline import Offline
 from anima.data.replay import Replay, Widths
 from anima.domains.domain import Domain, make_domain
@@ -26,7 +28,9 @@ from anima.prompting.told import Told
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.training.collect import Collector, Rewards
 from anima.training.loop import Data, Evaluation, Schedule
+from anima.training.opening import Helper
 from anima.training.priorities import EPISODES, SAMPLES, Prioritize, Scores
+from anima.training.run import RECIPE
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
@@ -92,8 +96,24 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
         latent = recipe.config.told
     worlds = recipe.collector.worlds
     replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
-    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, agent.tracking, rewards)
+    tracking, helper = agent.tracking, open_helper(recipe.collector, domain)
+    collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, tracking, rewards, helper)
     return agent, Data(replay, expert), collector
+
+
+def open_helper(config: Collector.Config, domain: Domain) -> Helper | None:
+    """The agent of a run that needs no prompt, with its task; None where none is asked for."""
+    if config.help == 0:
+        return None
+    if not config.helper:
+        raise BadInput("collector.help asks for a helper: name its run (collector.helper), or set help to 0")
+    agent = load(config.helper)
+    if not isinstance(agent, TD3) or not (Path(config.helper) / RECIPE).exists():
+        raise BadInput(f"{config.helper} (collector.helper) is no run of one task, such as `laptop.getup`")
+    learned = from_json(read_json(Path(config.helper) / RECIPE)["recipe"])
+    if learned.domain != domain.name or not learned.task:
+        raise BadInput(f"{config.helper} (collector.helper) has learned no task of the {domain.name}")
+    return Helper(agent, domain.task(learned.task))
 
 
 def aim(recipe: Recipe[Any], domain: Domain) -> tuple[Rewards, int] | None:

@@ -103,7 +103,10 @@ def provenance(run: Path) -> dict[str, Any]:
     told = read_json(run / RECIPE)
     recipe = from_json(told["recipe"])
     state = read_json(newest_whole(run) / "state.json")
-    files = {key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin")}
+    files: dict[str, Any] = {
+        key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin")
+    }
+    files["collector"] = {**told["recipe"]["collector"], "helper": Path(recipe.collector.helper).name}
     return {
         "recipe": {**told["recipe"], **files},
         "seed": recipe.seed,

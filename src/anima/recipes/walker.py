@@ -128,7 +128,7 @@ def guided() -> Recipe[Any]:
         guide_goals=0.5,
         kernel=1.1,
         reach=2.7,
-        alone=30_000,
+        alone=12_000,
         delay=1,
         fitting=3_000,
         ramp=5_000,

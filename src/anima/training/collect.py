@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from anima.agents.agent import Agent, Tracking, agent_from
+from anima.agents.agent import FREE, HELPED, Agent, Tracking, agent_from
 from anima.agents.agent import Data as Source
 from anima.data.expert import Expert
 from anima.data.replay import Replay
@@ -22,7 +22,7 @@ from anima.errors import BadInput
 from anima.rotation import Array
 from anima.sim.env import BatchEnv, Start, Step
 from anima.training.follow import Follow
-from anima.training.opening import Opening
+from anima.training.opening import Helper, Opening
 
 Rewards = Callable[[Any], Array]  # a State of n bodies to (n,) or (n, K)
 MOST_DIVERGED = 0.01  # share of steps that may diverge before training stops
@@ -39,7 +39,7 @@ class Collector:
         clip_share: float = 0.8  # episodes that begin at a frame, its clip drawn by weight
         rest: int = 0  # an episode that follows no clip may first hold its pose, at most so many steps, …
         help: int = 0  # … or, half of them, be in a helper's hands, at most so many steps
-        helper: str = ""  # run or model of one task, such as getting up, that acts then
+        helper: str = ""  # run of one task, such as getting up, that acts then
         threads: int = 1  # of the physics; changes no number
         overlap: bool = True  # act while learning; changes no number
 
@@ -52,6 +52,7 @@ class Collector:
         clips: Expert | None = None,
         tracking: Tracking | None = None,
         rewards: Rewards | None = None,
+        helper: Helper | None = None,
     ) -> None:
         """`rewards` are kept beside each transition."""
         self.domain, self.replay, self.config, self.clips = domain, replay, config, clips
@@ -71,7 +72,7 @@ class Collector:
         self.env = BatchEnv(domain, config.worlds, config.threads, seed, start, limit=config.limit)
         self.rng = np.random.default_rng([seed, config.worlds])
         self.obs = self.env.reset()
-        self.opening = Opening(domain, config.worlds, config.rest, config.help, config.helper)
+        self.opening = Opening(domain, config.worlds, config.rest, config.help, helper)
         self.context: Array | None = None
         self.steps = 0
         self.followed, self.losses = 0, 0  # steps that followed a clip, and clips lost, since the last log
@@ -128,11 +129,15 @@ class Collector:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
                 action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
+            helped = (self.opening.helped > 0) & self.opening.needs
             action = self.opening.instead(self.obs, action, self.rng)
             frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)
             reached = (step.next_obs, step.state.qpos, step.state.qvel)
+            self.opening.look(step.state)
             lost, ended, columns = self._track(agent, step, frame)
+            if "distance" in columns:
+                columns["distance"][helped] = HELPED
             if self.rewards is not None:
                 columns["reward"] = self.rewards(step.state)
             writes.append(partial(self.replay.add, action, *reached, ended, step.diverged, lost, **columns))
@@ -173,7 +178,7 @@ class Collector:
             return np.zeros(self.env.n, bool), step.ended, {}
         assert self.context is not None and agent.tracking is not None
         ids = np.flatnonzero(frame >= 0)
-        following, distance = self.context.copy(), np.full(self.env.n, -1.0)
+        following, distance = self.context.copy(), np.full(self.env.n, FREE)
         over = np.zeros(self.env.n, bool)
         if len(ids):
             following[ids] = agent.follow(self.follow.ahead(frame[ids] + 1, agent.ahead))
