@@ -38,7 +38,7 @@ def demos(
     /,
     out: Path,
     runs: Path = Path("runs/experts"),
-    each: int = 4,
+    each: int = 5,
     frames: int = 200,
     starts: int = 4,
     noise: float = 0.2,
