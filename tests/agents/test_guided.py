@@ -11,7 +11,6 @@ from test_agents import SIZES, SPACE, STYLE, TINY, Data
 
 from anima import BadInput
 from anima.agents import make_agent
-from anima.agents.agent import HELPED
 from anima.agents.guided import FEW, slope_of
 from anima.data.batch import Transitions
 
@@ -170,15 +169,20 @@ def test_what_led_to_an_own_future_or_is_in_a_clip_is_imitated(kind: str) -> Non
 
 def test_what_a_helper_does_is_on_the_way_to_clips() -> None:
     agent = guided(imitation=2.0)
-    online, expert = agent.draw(Tracked())
-    clip_z = agent.encode_clips(expert.map_obs(agent.normalize))
-    assert "helper" not in agent.shown(online, expert, clip_z)
-    online.extra["distance"][:6] = HELPED
-    shown = agent.shown(online, expert, clip_z)["helper"]
+    online, expert = agent.draw(Tracked())  # nobody was helped
+    clip_z, helped = (
+        agent.encode_clips(expert.map_obs(agent.normalize)),
+        replace(online, obs=online.obs[:6], action=online.action[:6]),
+    )
+    assert "helper" not in agent.shown(online, expert, clip_z, None)
+    shown = agent.shown(online, expert, clip_z, helped)["helper"]
     assert torch.equal(shown.action, online.action[:6])
     apart = torch.cdist(shown.z, clip_z).min(1).values  # half at a clip's latent, half at a mean of some
     assert (apart[:3] < 1e-3).all() and (apart[3:] > 1e-2).any()
     assert shown.z.norm(dim=-1).tolist() == pytest.approx([2.0] * 6, rel=1e-5)
+    assert "policy/away_from_helper" in agent.update(online, expert, helped) | agent.update(
+        online, expert, helped
+    )
 
 
 def test_most_segments_may_be_long() -> None:

@@ -96,14 +96,19 @@ def test_draws_are_uniform() -> None:
     assert (abs(counts - expected) < 5 * np.sqrt(expected)).all()  # five deviations of a Poisson count
 
 
-def test_windows_stay_within_an_episode() -> None:
-    story = told(300)
-    windows = story.replay.draw_windows(500, 3, torch.Generator().manual_seed(0))
-    assert windows.obs.shape == (500, 3, 3)
-    assert torch.equal(windows.obs[:, 1:], windows.next_obs[:, :-1])
-    episode = {row["obs"].tobytes(): row["episode"] for log in story.log for row in log}
-    for window in windows.obs.numpy():
-        assert len({episode[o.tobytes()] for o in window}) == 1
+def test_transitions_of_one_kind() -> None:
+    replay = Replay(Widths(2, 1, 1, 1, 0), lanes := 2, 100, {"kind": 1})
+    ids = np.arange(lanes)
+    replay.begin(ids, np.zeros((2, 2)), np.zeros((2, 1)), np.zeros((2, 1)))
+    no = np.zeros(2, bool)
+    for t in range(20):
+        action, reached = np.full((2, 1), t / 20), np.full((2, 2), t)
+        kind = np.full(2, float(t % 3))
+        replay.add(action, reached, action, action, no, no, no, kind=kind)
+    drawn = replay.draw_where(200, torch.Generator().manual_seed(0), "kind", 2.0)
+    assert {round(20 * float(a)) for a in drawn.action} == {2, 5, 8, 11, 14, 17}
+    with pytest.raises(BadInput, match=r"whose kind is 7\.0"):
+        replay.draw_where(1, torch.Generator(), "kind", 7.0)
 
 
 @pytest.mark.parametrize("discount", [None, 0.5])
@@ -171,8 +176,6 @@ def test_an_episode_longer_than_the_ring() -> None:
     for _ in range(57):
         story.step(end=0, diverge=0)
     story.step(end=1, diverge=0)
-    windows = story.replay.draw_windows(100, 8, torch.Generator().manual_seed(0))
-    assert torch.equal(windows.obs[:, 1:], windows.next_obs[:, :-1])
     # 10 rows: the new episode's first, then 9 of the old one, from which 8 transitions start
     assert len(story.replay) == 3 * 8
 
@@ -264,8 +267,5 @@ def test_five_million_humanoid_transitions_fit_in_13_gigabytes() -> None:
 def test_what_cannot_be_drawn_is_said() -> None:
     with pytest.raises(BadInput, match="no transitions"):
         make().draw(4, torch.Generator())
-    story = told(30)
-    with pytest.raises(BadInput, match="of 50 steps"):
-        story.replay.draw_windows(4, 50, torch.Generator())
     with pytest.raises(BadInput, match="at least 2"):
         make(capacity=4)

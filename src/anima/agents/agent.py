@@ -29,6 +29,9 @@ class Replay(Protocol):
     ) -> Transitions:
         """Such transitions, with what its body came to later as `extra["future"]`"""
 
+    def draw_where(self, n: int, generator: torch.Generator, column: str, value: float) -> Transitions:
+        """Such transitions, among those that have this value in a column"""
+
 
 class Expert(Protocol):
     """Where clips are kept."""

@@ -94,7 +94,10 @@ class Guided(FBCPR):
         c, generator = self.config, self.draws.generator
         expert = self.draw_behaviors(data) if c.behavior > 0 else self.draw_clips(data)
         window = OWN if c.imitation > 0 else 1  # of a goal one state is enough
-        return data.replay.draw_futures(c.batch, generator, c.discount, window), expert
+        online = data.replay.draw_futures(c.batch, generator, c.discount, window)
+        if c.imitation == 0 or not (online.extra["distance"] == HELPED).any():
+            return online, expert
+        return online, expert, data.replay.draw_where(c.batch // 2, generator, "distance", HELPED)
 
     def draw_behaviors(self, data: Data) -> Segments:
         """Segments of clips, a quarter of them as short as a motion's, the others long."""
@@ -124,7 +127,13 @@ class Guided(FBCPR):
         frames = self._observed(ahead.reshape(n * length, -1)).view(n, length, -1)
         return to_numpy(self.encode(frames))
 
-    def update(self, online: Transitions, expert: Segments) -> Metrics:  # type: ignore[override]
+    def recall(self, online: Transitions, expert: Segments, helped: Any = None) -> None:  # type: ignore[override]
+        super().recall(online, expert)
+
+    def update(  # type: ignore[override]
+        self, online: Transitions, expert: Segments, helped: Transitions | None = None
+    ) -> Metrics:
+        """`helped` are transitions in which a helper acted, where there are some."""
         if self.config.guidance_weight == 0:
             return super().update(online, expert)
         self.updates += 1
@@ -146,7 +155,7 @@ class Guided(FBCPR):
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % self.config.delay == 0:
-            metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z))
+            metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z, helped))
         return metrics
 
     @torch.no_grad()
@@ -175,7 +184,9 @@ class Guided(FBCPR):
         batch, discount = replace(online, terminated=to.lost), self.config.guide_discount
         return partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)
 
-    def shown(self, online: Transitions, expert: Segments, expert_z: Tensor) -> dict[str, Shown]:
+    def shown(
+        self, online: Transitions, expert: Segments, expert_z: Tensor, helped: Transitions | None
+    ) -> dict[str, Shown]:
         """Actions to be imitated: a body's own, given what it then came to; a helper's; those of clips.
 
         A helper brings bodies to where clips begin: what it does is on the way to any of them.
@@ -185,13 +196,12 @@ class Guided(FBCPR):
         if self.config.imitation > 0 and len(free):
             own_z = self.encode(self.normalize(online.extra["future"][free]))
             told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
-        helped = torch.nonzero(online.extra["distance"][:, 0] == HELPED)[:, 0]
-        if self.config.imitation > 0 and len(helped):
-            to = expert_z[self.draws.integers(len(expert_z), MIXED * len(helped)).view(-1, MIXED)]
-            to[len(helped) // 2 :] = to[len(helped) // 2 :].mean(1, keepdim=True)
-            told["helper"] = Shown(
-                self.config.imitation, online.obs[helped], self.project(to[:, 0]), online.action[helped]
-            )
+        if helped is not None:
+            n = len(helped.obs)
+            to = expert_z[self.draws.integers(len(expert_z), MIXED * n).view(-1, MIXED)]
+            to[n // 2 :] = to[n // 2 :].mean(1, keepdim=True)
+            obs, z = self.normalize(helped.obs), self.project(to[:, 0])
+            told["helper"] = Shown(self.config.imitation, obs, z, helped.action)
         if self.config.cloning > 0:
             if expert.action is None:
                 raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")

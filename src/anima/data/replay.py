@@ -5,7 +5,7 @@ the last observation of an episode is a row from which no transition starts. Pos
 beside the observations, so that any reward can be computed later.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -167,10 +167,12 @@ class Replay:
         drawn, future = self._transitions(rows), self._tensor("obs", self._after(rows[:, None], steps))
         return replace(drawn, extra={**drawn.extra, "future": future})
 
-    def draw_windows(self, n: int, length: int, generator: torch.Generator) -> Transitions:
-        """n runs of `length` consecutive transitions of one episode; every tensor begins with (n, length)."""
-        rows = self._choose(n, generator, lambda rows: self._remaining(rows) >= length, f"of {length} steps")
-        return self._transitions(self._after(rows[:, None], np.arange(length)))
+    def draw_where(self, n: int, generator: torch.Generator, column: str, value: float) -> Transitions:
+        """n transitions, uniform among those that have this value in a column; there must be some."""
+        every = np.flatnonzero(self.data["begins"] & (self.data[column][:, 0] == value))
+        if not len(every):
+            raise BadInput(f"the replay holds no transitions whose {column} is {value}; collect some first")
+        return self._transitions(every[torch.randint(len(every), (n,), generator=generator).numpy()])
 
     def states(self, n: int, rng: np.random.Generator, window: int = 1) -> States:
         """n states reached, in windows that begin uniformly; single ones: all, if they are no more than n."""
@@ -184,14 +186,8 @@ class Replay:
         action = d["action"][self._after(after, -1)]
         return States(d["obs"][after], d["qpos"][after], d["qvel"][after], action, window)
 
-    def _choose(
-        self,
-        n: int,
-        generator: torch.Generator,
-        fits: Callable[[Array], Array] = lambda rows: np.ones(len(rows), bool),
-        what: str = "",
-    ) -> Array:
-        """n rows, uniform among those where a transition begins that `fits`."""
+    def _choose(self, n: int, generator: torch.Generator) -> Array:
+        """n rows, uniform among those where a transition begins."""
         total = int(self.filled.sum())
         edges = np.cumsum(self.filled)
         rows, missing = np.empty(n, int), np.arange(n)
@@ -201,12 +197,11 @@ class Replay:
             k = torch.randint(total, (len(missing),), generator=generator).numpy()
             lane = np.searchsorted(edges, k, side="right")
             rows[missing] = drawn = lane * self.rows + k - (edges - self.filled)[lane]
-            missing = missing[~(self.data["begins"][drawn] & fits(drawn))]
+            missing = missing[~self.data["begins"][drawn]]
         if len(missing):
             every = np.flatnonzero(self.data["begins"])
-            every = every[fits(every)]
             if not len(every):
-                raise BadInput(f"the replay holds no transitions {what}".rstrip() + "; collect some first")
+                raise BadInput("the replay holds no transitions; collect some first")
             rows[missing] = every[torch.randint(len(every), (len(missing),), generator=generator).numpy()]
         return rows
 
