@@ -69,7 +69,8 @@ def humanoid() -> Recipe[Any]:
     )
     network = replace(config.policy.network, **plain)
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1)
-    config = replace(config, measure=measure, policy=policy, critic=critic, guide=critic)
+    guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
+    config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
     return Recipe(
         "guided",
         config,
