@@ -97,6 +97,8 @@ def test_a_helper_may_act_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any)
     done = make_domain("pointmass").state(np.full((collector.env.n, 2), 0.5), np.zeros((collector.env.n, 2)))
     opening.look(done)
     assert not opening.needs.any()
+    with pytest.raises(BadInput, match="has learned more since"):
+        build(replace(recipe, helper_hash="other"), tmp_path)
 
 
 @pytest.mark.parametrize(

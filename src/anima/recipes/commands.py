@@ -50,6 +50,8 @@ def train(
         chosen = recipe
         if chosen.origin:
             chosen = replace(chosen, origin_hash=model_hash(load(chosen.origin)))
+        if chosen.collector.helper:
+            chosen = replace(chosen, helper_hash=model_hash(load(chosen.collector.helper)))
         current = Run.create(
             run or Path("runs") / f"{chosen.agent}-{strftime('%Y%m%d-%H%M%S')}", asdict(chosen)
         )

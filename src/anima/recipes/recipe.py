@@ -63,6 +63,7 @@ class Recipe(Generic[C]):
     threads: int = 0  # of torch; 0 for as many as there are cores
     origin: Annotated[str, tyro.conf.arg(name="from")] = ""  # model, run or checkpoint to go on from
     origin_hash: Annotated[str, tyro.conf.Suppress] = ""  # SHA-256 of its weights, set when a run begins
+    helper_hash: Annotated[str, tyro.conf.Suppress] = ""  # the same of the collector's helper
 
 
 def from_json(values: Any) -> Recipe[Any]:
@@ -96,13 +97,14 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
         latent = recipe.config.told
     worlds = recipe.collector.worlds
     replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
-    tracking, helper = agent.tracking, open_helper(recipe.collector, domain)
+    tracking, helper = agent.tracking, open_helper(recipe, domain)
     collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, tracking, rewards, helper)
     return agent, Data(replay, expert), collector
 
 
-def open_helper(config: Collector.Config, domain: Domain) -> Helper | None:
+def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
     """The agent of a run that needs no prompt, with its task; None where none is asked for."""
+    config = recipe.collector
     if config.help == 0:
         return None
     if not config.helper:
@@ -113,6 +115,8 @@ def open_helper(config: Collector.Config, domain: Domain) -> Helper | None:
     learned = from_json(read_json(Path(config.helper) / RECIPE)["recipe"])
     if learned.domain != domain.name or not learned.task:
         raise BadInput(f"{config.helper} (collector.helper) has learned no task of the {domain.name}")
+    if recipe.helper_hash and recipe.helper_hash != model_hash(agent):
+        raise BadInput(f"{config.helper} (collector.helper) has learned more since this run began")
     return Helper(agent, domain.task(learned.task))
 
 
