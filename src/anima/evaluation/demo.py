@@ -45,6 +45,7 @@ class Prompt:
     text: str
     look: str
     steps: int = 150  # played for a reward or a goal; a motion is played to its end
+    start: str | None = None  # where the body starts, by name; left out, the domain's own start
 
 
 # By domain, what its models are asked. Another domain joins the page by an entry here.
@@ -52,8 +53,9 @@ PROMPTS: dict[str, tuple[Prompt, ...]] = {
     "humanoid": (
         Prompt(
             "reward",
-            "move-ego-0-2",
-            "Asked to walk where it faces, at 2 m/s. It was never trained on this reward.",
+            "move-ego-0-0",
+            "Thrown to the floor and asked to stand still, upright: does it get up, and stay up?",
+            start="fall",
         ),
         Prompt(
             "goal",
@@ -155,10 +157,11 @@ def answer(subject: Subject, domain: Domain, prompt: Prompt, asked: Motion | Non
     """The positions (T + 1, nq) of a body that follows a prompt, and the figure that measures it."""
     if asked is None:
         context = subject.reward_context(domain.task(prompt.text))
-        return play(subject, domain, context, prompt.steps, reward=prompt.text)
+        return play(subject, domain, context, prompt.steps, start=prompt.start, reward=prompt.text)
     wanted = domain.observe(domain.state(*asked))
     if prompt.kind == "goal":
-        path, _ = play(subject, domain, subject.goal_context(wanted[0]), prompt.steps)
+        context = subject.goal_context(wanted[0])
+        path, _ = play(subject, domain, context, prompt.steps, start=prompt.start)
     else:
         path, _ = play(subject, domain, subject.motion_context(wanted[1:]), len(wanted) - 1, clip=asked)
     pose, positions = domain.space.parts["pose"], domain.space.parts.get("positions")
@@ -177,6 +180,7 @@ def command(model: str, prompt: Prompt, library: Path | None, states: Path | Non
     else:
         words += ["--library", str(library)] if library else []
     words += [] if prompt.kind == "motion" else ["--steps", str(prompt.steps)]
+    words += ["--start", prompt.start] if prompt.start else []
     return shlex.join([*words, "--video", f"{prompt.kind}.mp4"])
 
 
