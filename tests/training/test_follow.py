@@ -103,7 +103,11 @@ def test_a_helper_may_act_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any)
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"help": 3}, "name its run"), ({"help": 3, "helper": "walker-mini"}, "is no run of one task")],
+    [
+        ({"help": 3}, "name its run"),
+        ({"helper": "somebody"}, "say how many steps"),
+        ({"help": 3, "helper": "walker-mini"}, "is no run of one task"),
+    ],
 )
 def test_a_helper_must_be_one(
     tiny: Callable[..., Recipe[Any]], tmp_path: Any, changes: Any, told: str

@@ -62,9 +62,11 @@ def demos(
         starts: demonstrations of a training goal, from as many other goals' poses.
         noise: deviation of what is added to actions in training clips, which then also show how to recover.
         small: keep half precision, compressed.
-        seed: of starts.
+        seed: of starts and noise.
         envs: worlds side by side, at most.
     """
+    if noise < 0:
+        raise BadInput(f"noise is {noise}; a deviation is at least 0")
     world = make_domain(domain)
     families = [family for family in world.families() if f"{domain}.{family}-experts" in RECIPES]
     if not families:

@@ -106,6 +106,8 @@ def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
     """The agent of a run that needs no prompt, with its task; None where none is asked for."""
     config = recipe.collector
     if config.help == 0:
+        if config.helper:
+            raise BadInput("collector.helper is named, but may not act: say how many steps (collector.help)")
         return None
     if not config.helper:
         raise BadInput("collector.help asks for a helper: name its run (collector.helper), or set help to 0")

@@ -51,7 +51,7 @@ class Opening:
         """(n, A) what is done in place of the agent's actions, where an episode still opens."""
         action = np.where(self.resting[:, None] > 0, self.held, action)
         rows = np.flatnonzero(self.helped > 0)
-        if self.helper is not None:
+        if self.helper is not None and len(rows):
             mean = self.helper.agent.act(obs[rows], np.zeros((len(rows), 0), np.float32))
             noise = self.helper.agent.config.policy.std * rng.standard_normal(mean.shape)
             action[rows] = np.clip(mean + noise, -1, 1)
