@@ -9,11 +9,6 @@ repeated, or given a few cells at a time.
 """
 
 import argparse
-import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +17,7 @@ from anima.agents.checkpoint import newest_whole
 from anima.data.files import read_json
 from anima.evaluation.report import summary_rows
 from anima.evaluation.results import read_folder
+from cells import anima, train_for
 
 CELLS = {  # by name: recipe, and the data of those that learn offline
     "fb-rnd": ("walker.fb", "rnd"),
@@ -72,20 +68,9 @@ def main() -> None:
 
 
 def measure(run: Path, recipe: str, changes: list[object], minutes: float, reference: Path) -> None:
-    """Train a cell for some minutes, unless that was done; then evaluate it, unless that was done too."""
-    trained, results = run / "trained", run / "results"
-    if not trained.exists():
-        shutil.rmtree(run, ignore_errors=True)
-        begun = time.monotonic()
-        process = subprocess.Popen(command("train", recipe, *changes, "--run", run))
-        try:
-            process.wait(60 * minutes)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)  # it saves, and stops
-            process.wait()
-        if not list(run.glob("checkpoints/step-*")):
-            sys.exit(f"{run} has no checkpoint: its training failed")
-        trained.write_text(f"{(time.monotonic() - begun) / 60:.1f} minutes\n")
+    """Train a cell for some minutes, then evaluate it, unless these were done."""
+    train_for(minutes, run, recipe, *changes)
+    results = run / "results"
     if not (results / "report.md").exists():
         suites = ("--domain", "walker", "--suite", "reward", "goal", "imitation", "--threads", 1)
         anima("evaluate", run, *suites, "--reference", reference, "--out", results)
@@ -106,14 +91,6 @@ def show(out: Path, cells: list[str], seeds: list[int]) -> None:
             f"{np.mean(x):.2f} ± {np.std(x):.2f}" if len(x) > 1 else f"{x[0]:.2f}" for x in values
         )
         print(f"| {cell} | {np.mean(updates):,.0f} | {told} |")
-
-
-def anima(*words: object) -> None:
-    subprocess.run(command(*words), check=True)
-
-
-def command(*words: object) -> list[str]:
-    return [str(Path(sys.executable).with_name("anima")), *(str(word) for word in words)]
 
 
 if __name__ == "__main__":

@@ -167,6 +167,15 @@ def test_what_led_to_an_own_future_or_is_in_a_clip_is_imitated(kind: str) -> Non
     assert after.pop(kind) < 0.02 and min(after.values()) > 0.2
 
 
+def test_who_follows_a_clip_well_is_imitated_too() -> None:
+    agent = guided(imitation=2.0, good=0.5)
+    online, expert = agent.draw(Tracked())
+    distance = torch.linspace(-2.0, 2.0, len(online.obs))[:, None]
+    online = replace(online, extra=online.extra | {"distance": distance})
+    shown = agent.shown(online, expert, agent.encode_clips(expert), None)["own"]
+    assert torch.equal(shown.obs, online.obs[distance[:, 0] < 0.5])
+
+
 def test_what_a_helper_does_is_on_the_way_to_clips() -> None:
     agent = guided(imitation=2.0)
     online, expert = agent.draw(Tracked())  # nobody was helped

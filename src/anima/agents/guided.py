@@ -67,6 +67,7 @@ class Guided(FBCPR):
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
+        good: float = 0.0  # a body that follows a clip is imitated too where it is nearer than this
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
@@ -192,10 +193,10 @@ class Guided(FBCPR):
         A helper brings bodies to where clips begin: what it does is on the way to any of them.
         """
         told: dict[str, Shown] = {}
-        free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]  # bodies that follow have the guide
-        if self.config.imitation > 0 and len(free):
-            own_z = self.encode(self.normalize(online.extra["future"][free]))
-            told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
+        own = torch.nonzero(online.extra["distance"][:, 0] < self.config.good)[:, 0]  # negative: follow none
+        if self.config.imitation > 0 and len(own):
+            own_z = self.encode(self.normalize(online.extra["future"][own]))
+            told["own"] = Shown(self.config.imitation, online.obs[own], own_z, online.action[own])
         if helped is not None:
             n = len(helped.obs)
             to = expert_z[self.draws.integers(len(expert_z), MIXED * n).view(-1, MIXED)]

@@ -129,7 +129,7 @@ class Collector:
                 action = self.rng.uniform(-1, 1, (self.env.n, self.domain.space.action))
             else:
                 action = agent.play(list(self.context), mean=False).act(self.obs, self.env.clock)
-            helped = (self.opening.helped > 0) & self.opening.needs
+            helped = self.opening.helped > 0
             action = self.opening.instead(self.obs, action, self.rng)
             frame = None if self.follow is None else self.follow.frame.copy()
             step = self.env.step(action)

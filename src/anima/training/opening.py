@@ -13,8 +13,8 @@ from anima.domains.domain import Domain
 from anima.domains.task import Task
 from anima.rotation import Array
 
-DONE = 0.7  # reward of the helper's task from which on a body needs it no more
-KEPT = ("resting", "helped", "needs", "held")  # of a snapshot
+DONE = 0.8  # reward of the helper's task at which its help ends
+KEPT = ("resting", "helped", "held")  # of a snapshot
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,11 @@ class Opening:
         self.domain, self.rest, self.help, self.helper = domain, rest, help, helper
         self.resting = np.zeros(worlds, int)
         self.helped = np.zeros(worlds, int)
-        self.needs = np.ones(worlds, bool)  # whether the helper's task is still to be done
         self.held = np.zeros((worlds, domain.space.action))  # the control that holds a pose
 
     def begin(self, ids: Array, free: Array, obs: Array, rng: np.random.Generator) -> None:
         """Episodes begin in some worlds, of which those that are `free` follow no clip."""
-        self.resting[ids], self.helped[ids], self.needs[ids] = 0, 0, True
+        self.resting[ids], self.helped[ids] = 0, 0
         if self.rest > 0:
             self.resting[free] = rng.integers(0, self.rest + 1, len(free))
             self.held[free] = self.domain.hold(obs[free])
@@ -59,9 +58,9 @@ class Opening:
         return action
 
     def look(self, state: Any) -> None:
-        """After a step: which bodies still need what the helper does."""
+        """After a step: bodies for which the helper has done its task are the agent's from now on."""
         if self.helper is not None:
-            self.needs = self.helper.task.reward(state) < DONE
+            self.helped[self.helper.task.reward(state) >= DONE] = 0
 
     def snapshot(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in KEPT}
