@@ -68,6 +68,13 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
     assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
+def test_values_of_fbcpr_learn_in_turn() -> None:
+    agent = guided(alone=1, turn=3)
+    agent.update(*agent.draw(Tracked()))
+    assert moved(agent, 1) == {"policy", "guide", "updates"}
+    assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
+
+
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
     """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
     agents = [guided(alone=0, fitting=100) for _ in range(2)]

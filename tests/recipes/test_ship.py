@@ -175,6 +175,18 @@ def test_training_goes_on_from_a_model(model: Path, tmp_path: Path) -> None:
     assert torch.equal(agent.normalize.mean, origin.normalize.mean)
 
 
+def test_a_model_may_grow(model: Path, tmp_path: Path) -> None:
+    """Going on with wider networks begins with what the narrow ones do."""
+    origin: Any = anima.load(model)
+    chosen = recipe(origin=str(model), origin_hash=model_hash(origin))
+    network = replace(chosen.config.policy.network, hidden=48)
+    wider = replace(chosen.config, policy=replace(chosen.config.policy, network=network))
+    agent, _ = go(replace(chosen, config=wider), tmp_path / "run", total=200)
+    obs, z = torch.randn(9, agent.space.obs), torch.randn(9, agent.config.latent)
+    torch.testing.assert_close(agent.policy.mean(obs, z), origin.policy.mean(obs, z), rtol=1e-3, atol=1e-4)
+    assert agent.policy.actor.head[0].weight.shape[0] == 48
+
+
 def test_learning_rates_ramp_by_counted_updates(model: Path, tmp_path: Path) -> None:
     chosen = recipe(origin=str(model), origin_hash=model_hash(anima.load(model)))
     rates = {250: [4 / 10], 300: [9 / 10], 350: [1.0]}  # 5 updates a phase from step 200 on, a ramp of 10

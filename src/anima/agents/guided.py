@@ -76,6 +76,7 @@ class Guided(FBCPR):
         delay: int = 2  # updates of the guide for one of the actor until then (TD3)
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
+        turn: int = 1  # of so many updates one fits and climbs FB-CPR's values, the others the guide alone
         guide: Critic.Config = field(default_factory=Critic.Config)
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
@@ -139,6 +140,7 @@ class Guided(FBCPR):
             return super().update(online, expert)
         self.updates += 1
         done = int(self.updates) - self.config.alone
+        turn = done > 0 and int(self.updates) % self.config.turn == 0
         online = replace(online, z=online.extra["z"])
         reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
@@ -147,6 +149,7 @@ class Guided(FBCPR):
         expert_z = self.encode_clips(expert)
         if done <= 0:
             self.ring.add(z)
+        if not turn:
             metrics = guide_fit()
         else:
             metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
@@ -154,7 +157,7 @@ class Guided(FBCPR):
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
-        share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
+        share = turn * min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % self.config.delay == 0:
             metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z, helped))
         return metrics

@@ -23,6 +23,7 @@ from anima.domains.goal import Keep, find_goal
 from anima.errors import BadInput
 from anima.evaluation.trials import Trials
 from anima.motion.library import Library, embedded_library
+from anima.networks.grow import widened
 from anima.prompting.prompt import Prompter, model_hash
 from anima.prompting.told import Told
 from anima.recipes.demonstrations import DEMONSTRATIONS
@@ -146,7 +147,10 @@ def find_family(recipe: Recipe[Any], domain: Domain) -> Family:
 
 
 def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
-    """Give a new agent the weights of the recipe's origin; returns in which settings the two differ."""
+    """Give a new agent the weights of the recipe's origin; returns in which settings the two differ.
+
+    Networks with a multiple of the origin's hidden units grow from it.
+    """
     origin = load(recipe.origin)
     if recipe.origin_hash != model_hash(origin):
         raise BadInput(f"{recipe.origin} is not what this run began from: its weights have changed")
@@ -157,7 +161,7 @@ def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
         if theirs.get(key) != ours.get(key)
     ]
     try:
-        agent.load_essentials(origin.essentials())
+        agent.load_essentials(widened(origin.essentials(), agent, agent.draws.generator))
     except BadInput as error:
         raise BadInput(f"--from {recipe.origin} does not fit ({error}): {'; '.join(differ)}") from None
     return differ
