@@ -199,6 +199,10 @@ def test_what_a_helper_does_is_on_the_way_to_clips() -> None:
     assert "policy/away_from_helper" in agent.update(online, expert, helped) | agent.update(
         online, expert, helped
     )
+    none, one = torch.zeros(len(expert.obs), dtype=torch.bool), torch.arange(len(expert.obs)) == 2
+    led = agent.shown(online, replace(expert, end=one), clip_z, helped)["helper"].z  # to one segment alone
+    torch.testing.assert_close(led, clip_z[2 * expert.obs.shape[1]].expand_as(led), rtol=1e-4, atol=1e-5)
+    assert "helper" not in agent.shown(online, replace(expert, end=none), clip_z, helped)
 
 
 def test_most_segments_may_be_long() -> None:

@@ -85,6 +85,11 @@ def test_a_helper_may_act_first(tiny: Callable[..., Recipe[Any]], tmp_path: Any)
     recipe = replace(recipe, collector=replace(recipe.collector, **changes))
     agent, data, collector = build(recipe, tmp_path)
     assert collector is not None and collector.follow is not None
+    expert = data.expert
+    assert expert.ends is not None
+    near = np.abs(expert.clips.qpos - 0.5).max(1) < 0.05
+    far = np.abs(expert.clips.qpos - 0.5).max(1) > 0.5
+    assert expert.ends[near].all() and not expert.ends[far].any() and near.any() and far.any()
     opening, follows = collector.opening, collector.follow.frame >= 0
     helped = np.flatnonzero(opening.helped > 0)
     assert len(helped) and not follows[helped].any() and opening.helped.max() <= 6

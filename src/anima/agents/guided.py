@@ -193,16 +193,19 @@ class Guided(FBCPR):
     ) -> dict[str, Shown]:
         """Actions to be imitated: a body's own, given what it then came to; a helper's; those of clips.
 
-        A helper brings bodies to where clips begin: what it does is on the way to any of them.
+        What a helper does is on the way to all segments of clips that it leads to.
         """
         told: dict[str, Shown] = {}
         own = torch.nonzero(online.extra["distance"][:, 0] < self.config.good)[:, 0]  # negative: follow none
         if self.config.imitation > 0 and len(own):
             own_z = self.encode(self.normalize(online.extra["future"][own]))
             told["own"] = Shown(self.config.imitation, online.obs[own], own_z, online.action[own])
-        if helped is not None:
+        led = expert_z
+        if expert.end is not None:
+            led = expert_z[expert.end.repeat_interleave(expert.obs.shape[1])]
+        if helped is not None and len(led):
             n = len(helped.obs)
-            to = expert_z[self.draws.integers(len(expert_z), MIXED * n).view(-1, MIXED)]
+            to = led[self.draws.integers(len(led), MIXED * n).view(-1, MIXED)]
             to[n // 2 :] = to[n // 2 :].mean(1, keepdim=True)
             obs, z = self.normalize(helped.obs), self.project(to[:, 0])
             told["helper"] = Shown(self.config.imitation, obs, z, helped.action)

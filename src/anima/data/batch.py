@@ -33,6 +33,7 @@ class Segments:
     obs: Tensor  # (k, l, O)
     next_obs: Tensor  # (k, L, O) what a latent encodes
     action: Tensor | None = None  # (k, l, A) taken at `obs`, only of action-labelled clips
+    end: Tensor | None = None  # (k,) whether a helper leads there, where there is one
 
     def map_obs(self, fn: Callable[[Tensor], Tensor]) -> "Segments":
         """The same segments with `fn` applied to both observations."""
@@ -40,9 +41,8 @@ class Segments:
 
     def joined(self, others: "Segments") -> "Segments":
         """These and others, of as many frames each."""
-        action = None
-        if self.action is not None and others.action is not None:
-            action = torch.cat([self.action, others.action])
+        both = {name: [getattr(part, name) for part in (self, others)] for name in ("action", "end")}
+        optional = {name: torch.cat(x) for name, x in both.items() if x[0] is not None and x[1] is not None}
         return Segments(
-            torch.cat([self.obs, others.obs]), torch.cat([self.next_obs, others.next_obs]), action
+            torch.cat([self.obs, others.obs]), torch.cat([self.next_obs, others.next_obs]), **optional
         )

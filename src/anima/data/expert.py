@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from anima.data.batch import Segments
 from anima.errors import BadInput
@@ -60,6 +61,7 @@ class Expert:
         starts = range(0, len(clips.qpos), BATCH)
         parts = [observe_frames(domain, clips, s, min(s + BATCH, len(clips.qpos))) for s in starts]
         self.obs = torch.from_numpy(np.concatenate(parts))
+        self.ends: Tensor | None = None  # (frames,) which of them a helper leads to, where there is one
         self.actions = None if actions is None else torch.from_numpy(np.array(actions, np.float32))
 
     def draw(
@@ -94,7 +96,8 @@ class Expert:
             some = first[:, None] + (share * (start - first + length)[:, None]).long()
             some = some.clamp(max=start[:, None] + length - 1)
         action = None if self.actions is None else self.actions[some]
-        return Segments(self.obs[some], self.obs[rows + 1], action)
+        end = None if self.ends is None else self.ends[rows + 1].all(1)
+        return Segments(self.obs[some], self.obs[rows + 1], action, end)
 
     def prioritize(self, distances: Mapping[str, float]) -> None:
         """Weigh clips by how far from each an agent was when it last tracked it."""

@@ -99,6 +99,8 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     worlds = recipe.collector.worlds
     replay = Replay(widths(domain, latent), worlds, recipe.replay, columns, folder=rows)
     tracking, helper = agent.tracking, open_helper(recipe, domain)
+    if helper is not None and expert is not None:
+        expert.ends = torch.from_numpy(helper.done(expert.clips.qpos, expert.clips.qvel))
     collector = Collector(domain, replay, recipe.collector, recipe.seed, expert, tracking, rewards, helper)
     return agent, Data(replay, expert), collector
 

@@ -24,6 +24,10 @@ class Helper:
     agent: TD3
     task: Task
 
+    def done(self, qpos: Array, qvel: Array) -> Array:
+        """(n,) whether it has no more to do in these states."""
+        return self.task.on(qpos, qvel) >= DONE
+
 
 class Opening:
     """For n worlds, the steps that each still rests or is helped."""
