@@ -146,7 +146,7 @@ def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Pat
 
 def test_what_is_rewarded_in_passing_counts_for_little() -> None:
     """Two windows of 2 states: the second has the better state, the first the better mean."""
-    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2)
+    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, 10.0)
     assert weights == pytest.approx(np.array([1, 1, math.exp(-1), math.exp(-1)]) / (2 + 2 * math.exp(-1)))
 
 
@@ -157,8 +157,17 @@ def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
     states = prompter.states
     assert states.window == 4
     reward = relabel(task, states)
-    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4))
+    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4, 10.0))
     assert np.array_equal(prompter.reward_context(task), expected)
+
+
+def test_sharp_weights_ask_for_the_best_state_alone(run_folder: Path) -> None:
+    agent = load(run_folder)
+    agent.config = replace(agent.config, reward_sharpness=1e4)
+    states = open_states(run_folder).states(50, np.random.default_rng(0))
+    reward = np.linspace(0, 1, len(states.obs))
+    best = agent.prompt_goal(states.obs[-1:])
+    np.testing.assert_allclose(agent.prompt_reward(states.obs, reward), best, rtol=1e-4, atol=1e-5)
 
 
 def test_bad_files_of_states_are_refused(tmp_path: Path) -> None:

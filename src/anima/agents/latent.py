@@ -36,6 +36,7 @@ class LatentAgent(Agent):
         segment: int = 8  # frames that one latent of a motion encodes
         reward_window: int = 1  # a reward prompt weighs a state by the mean reward of a window of so many, 4
         # steps apart, on its path; 1: by its own, as published
+        reward_sharpness: float = 10.0  # k of the weights exp(k r) there
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')
         )
@@ -147,14 +148,15 @@ class LatentAgent(Agent):
     ) -> Array:
         """States (N, O) and their rewards (N,) -> (1, d): project Σ w r B(s).
 
-        "softmax" weighs by exp(10 r), which favors the best states; "none" is plain regression.
+        "softmax" weighs by exp(k r), which favors the best states (k is `reward_sharpness`); "none" is plain
+        regression.
         """
         states = np.asarray(next_obs)
         rewards = to_torch(np.reshape(reward, (1, -1)), len(states), "the reward", self.draws.device)[0]
         if not isinstance(weighting, str):
             rewards = rewards * to_torch(np.reshape(weighting, (1, -1)), len(states), "the weighting")[0]
         elif weighting == "softmax":
-            rewards = rewards * torch.softmax(10 * rewards, 0)
+            rewards = rewards * torch.softmax(self.config.reward_sharpness * rewards, 0)
         elif weighting != "none":
             raise BadInput(
                 f"weighting {weighting!r} is unknown: use 'softmax', 'none' or an array of weights"

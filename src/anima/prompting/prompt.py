@@ -62,7 +62,8 @@ class Prompter:
         rewards = relabel(task, self.states)
         if self.states.window == 1:
             return self.agent.prompt_reward(self.states.obs, rewards)
-        return self.agent.prompt_reward(self.states.obs, rewards, lasting(rewards, self.states.window))
+        weights = lasting(rewards, self.states.window, self.agent.config.reward_sharpness)
+        return self.agent.prompt_reward(self.states.obs, rewards, weights)
 
     def goal_context(self, obs: Array) -> Array:
         """(O,) -> (1, d)"""

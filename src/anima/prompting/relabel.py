@@ -29,12 +29,12 @@ def relabel(task: Task, states: States) -> Array:
     return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
 
 
-def lasting(rewards: Array, window: int) -> Array:
-    """(N,) weights of states, softmax as published, but by the mean reward (N,) of the window each is in.
+def lasting(rewards: Array, window: int, sharpness: float) -> Array:
+    """(N,) weights of states, a softmax as published, but by the mean reward of the window each is in.
 
     What is rewarded in passing, on the way of another behavior, so counts for little.
     """
-    mean = 10 * np.repeat(rewards.reshape(-1, window).mean(1), window)
+    mean = sharpness * np.repeat(rewards.reshape(-1, window).mean(1), window)
     weights = np.exp(mean - mean.max())
     return weights / weights.sum()
 
