@@ -1,7 +1,6 @@
 """Prompts end to end: stored states, rewards, goals, motions, files of latents."""
 
 import json
-import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -145,9 +144,10 @@ def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Pat
 
 
 def test_what_is_rewarded_in_passing_counts_for_little() -> None:
-    """Two windows of 2 states: the second has the better state, the first the better mean."""
-    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, 10.0)
-    assert weights == pytest.approx(np.array([1, 1, math.exp(-1), math.exp(-1)]) / (2 + 2 * math.exp(-1)))
+    """Windows of 2 states with means of 0.5 and 0.4: half of a weight is a state's own, half the mean's."""
+    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, 20.0)
+    expected = np.exp([5 + 5, 5 + 5, 8 + 4, 0 + 4])
+    assert weights == pytest.approx(expected / expected.sum())
 
 
 def test_an_agent_may_weigh_windows(run_folder: Path) -> None:

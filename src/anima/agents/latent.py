@@ -34,8 +34,8 @@ class LatentAgent(Agent):
         latent: int = 256  # dimension d of the latents
         on_sphere: bool = True  # latents have length √d
         segment: int = 8  # frames that one latent of a motion encodes
-        reward_window: int = 1  # a reward prompt weighs a state by the mean reward of a window of so many, 4
-        # steps apart, on its path; 1: by its own, as published
+        reward_window: int = 1  # a reward prompt weighs a state by its own reward and the mean of a window of
+        # so many, 4 steps apart, on its path; 1: by its own alone, as published
         reward_sharpness: float = 10.0  # k of the weights exp(k r) there
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')

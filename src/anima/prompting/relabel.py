@@ -30,12 +30,13 @@ def relabel(task: Task, states: States) -> Array:
 
 
 def lasting(rewards: Array, window: int, sharpness: float) -> Array:
-    """(N,) weights of states, a softmax as published, but by the mean reward of the window each is in.
+    """(N,) weights of states, a softmax as published, but half by the mean reward of the window each is in.
 
-    What is rewarded in passing, on the way of another behavior, so counts for little.
+    What is rewarded in passing, on the way of another behavior, so counts for less.
     """
-    mean = sharpness * np.repeat(rewards.reshape(-1, window).mean(1), window)
-    weights = np.exp(mean - mean.max())
+    mean = np.repeat(rewards.reshape(-1, window).mean(1), window)
+    both = sharpness * (rewards + mean) / 2
+    weights = np.exp(both - both.max())
     return weights / weights.sum()
 
 

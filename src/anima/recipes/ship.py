@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,13 +30,21 @@ from anima.training.run import RECIPE
 PROVENANCE, SCORES = "provenance.json", "scores.json"
 
 
-def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000, seed: int = 0) -> None:
+def ship(
+    run: Positional[Path],
+    folder: Positional[Path],
+    /,
+    states: int = 9_000,
+    sharpness: float | None = None,
+    seed: int = 0,
+) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
 
     Args:
         run: the run; its library should still be where it was, to be described.
         folder: a new folder; its name is the model's.
         states: how many states to keep, drawn uniformly from the run's replay.
+        sharpness: of the weights of its reward prompts; the run's own unless given.
         seed: of that draw.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -43,6 +52,8 @@ def ship(run: Positional[Path], folder: Positional[Path], /, states: int = 9_000
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
+    if sharpness is not None:
+        agent.config = replace(agent.config, reward_sharpness=sharpness)
     drawn = Prompter(agent, open_states(run), states, seed).states
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
