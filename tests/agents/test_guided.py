@@ -68,13 +68,6 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
     assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
-def test_values_of_fbcpr_learn_in_turn() -> None:
-    agent = guided(alone=1, turn=3)
-    agent.update(*agent.draw(Tracked()))
-    assert moved(agent, 1) == {"policy", "guide", "updates"}
-    assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
-
-
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
     """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
     agents = [guided(alone=0, fitting=100) for _ in range(2)]
@@ -172,15 +165,6 @@ def test_what_led_to_an_own_future_or_is_in_a_clip_is_imitated(kind: str) -> Non
         agent.update(online, expert)
     after = {name: error / before[name] for name, error in errors().items()}
     assert after.pop(kind) < 0.02 and min(after.values()) > 0.2
-
-
-def test_who_follows_a_clip_well_is_imitated_too() -> None:
-    agent = guided(imitation=2.0, good=0.5)
-    online, expert = agent.draw(Tracked())
-    distance = torch.linspace(-2.0, 2.0, len(online.obs))[:, None]
-    online = replace(online, extra=online.extra | {"distance": distance})
-    shown = agent.shown(online, expert, agent.encode_clips(expert), None)["own"]
-    assert torch.equal(shown.obs, online.obs[distance[:, 0] < 0.5])
 
 
 def test_what_a_helper_does_is_on_the_way_to_clips() -> None:

@@ -67,7 +67,6 @@ class Guided(FBCPR):
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
-        good: float = 0.0  # a body that follows a clip is imitated too where it is nearer than this
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
@@ -76,7 +75,6 @@ class Guided(FBCPR):
         delay: int = 2  # updates of the guide for one of the actor until then (TD3)
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
-        turn: int = 1  # of so many updates one fits and climbs FB-CPR's values, the others the guide alone
         guide: Critic.Config = field(default_factory=Critic.Config)
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
@@ -140,7 +138,6 @@ class Guided(FBCPR):
             return super().update(online, expert)
         self.updates += 1
         done = int(self.updates) - self.config.alone
-        turn = done > 0 and int(self.updates) % self.config.turn == 0
         online = replace(online, z=online.extra["z"])
         reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
@@ -149,7 +146,6 @@ class Guided(FBCPR):
         expert_z = self.encode_clips(expert)
         if done <= 0:
             self.ring.add(z)
-        if not turn:
             metrics = guide_fit()
         else:
             metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
@@ -157,7 +153,7 @@ class Guided(FBCPR):
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
-        share = turn * min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
+        share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if done > 0 or int(self.updates) % self.config.delay == 0:
             metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z, helped))
         return metrics
@@ -196,10 +192,10 @@ class Guided(FBCPR):
         What a helper does is on the way to all segments of clips that it leads to.
         """
         told: dict[str, Shown] = {}
-        own = torch.nonzero(online.extra["distance"][:, 0] < self.config.good)[:, 0]  # negative: follow none
-        if self.config.imitation > 0 and len(own):
-            own_z = self.encode(self.normalize(online.extra["future"][own]))
-            told["own"] = Shown(self.config.imitation, online.obs[own], own_z, online.action[own])
+        free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]  # bodies that follow have the guide
+        if self.config.imitation > 0 and len(free):
+            own_z = self.encode(self.normalize(online.extra["future"][free]))
+            told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
         led = expert_z
         if expert.end is not None:
             led = expert_z[expert.end.repeat_interleave(expert.obs.shape[1])]
