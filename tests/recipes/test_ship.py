@@ -101,6 +101,9 @@ def test_a_model_may_prompt_more_sharply_than_its_run(run: Path, tmp_path: Path)
     main(["ship", str(run), str(tmp_path / "sharp"), "--states", "50", "--sharpness", "25"])
     assert anima.load(tmp_path / "sharp").config.reward_sharpness == 25
     assert anima.load(run).config.reward_sharpness == 10
+    with pytest.raises(SystemExit):
+        main(["ship", str(run), str(tmp_path / "blunt"), "--states", "50", "--sharpness", "-1"])
+    assert not (tmp_path / "blunt").exists()
 
 
 def test_a_model_says_where_it_comes_from(run: Path, model: Path) -> None:

@@ -54,6 +54,8 @@ class LatentAgent(Agent):
         super().__init__(space, config, seed, device)
         if config.reward_window < 1:
             raise BadInput(f"reward_window is {config.reward_window}; a window has at least one state")
+        if not config.reward_sharpness > 0:
+            raise BadInput(f"reward_sharpness is {config.reward_sharpness}; give a positive number")
         self.context_steps = config.latent_steps
         self.normalize = Normalizer(space.obs) if config.normalize_obs else Unchanged()
         self.ring = LatentRing(config.ring, config.latent)

@@ -31,9 +31,9 @@ def widened(weights: Mapping[str, Tensor], into: nn.Module, generator: torch.Gen
 def spread(weight: Tensor, shape: torch.Size, inputs: int | None, generator: torch.Generator) -> Tensor:
     """A tensor whose units are repeated until it has this shape; along `inputs` they share their weight."""
     for axis, (have, want) in enumerate(zip(weight.shape, shape, strict=True)):
-        times = want // max(have, 1)
-        if times < 2 or want % have:
+        if have in (0, want) or want % have:
             continue
+        times = want // have
         weight = weight.repeat_interleave(times, axis)
         if axis == inputs:
             apart = torch.randn(weight.shape, generator=generator).to(weight) * NOISE * weight.std() / times
