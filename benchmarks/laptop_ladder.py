@@ -9,6 +9,7 @@ at a time, with an --out of its own, makes a study.
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from anima.evaluation.report import summary_rows
@@ -33,8 +34,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--rungs", nargs="+", choices=RUNGS, default=["stand", "walk", "four"])
     parser.add_argument("--out", type=Path, default=Path("runs/ladder"))
-    parser.add_argument("changes", nargs="*", help="flags of anima train, after --")
-    options = parser.parse_args()
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    options, changed = parser.parse_args(words[:end]), words[end + 1 :]
     options.out.mkdir(parents=True, exist_ok=True)
     for rung in options.rungs:
         clips = options.out / f"{rung}.h5"
@@ -43,7 +45,7 @@ def main() -> None:
         for seed in options.seeds:
             run = options.out / f"{rung}-{seed}"
             changes = ("--library", clips, "--seed", seed, "--schedule.evaluate-every", 60_000)
-            train_for(options.minutes, run, "laptop.humanoid", *changes, *options.changes)
+            train_for(options.minutes, run, "laptop.humanoid", *changes, *changed)
             results = run / "results"
             if not (results / "report.md").exists():
                 anima("evaluate", run, "--suite", "tracking", "--library", clips, "--out", results)
