@@ -11,7 +11,8 @@ from test_agents import SIZES, SPACE, STYLE, TINY, Data
 
 from anima import BadInput
 from anima.agents import make_agent
-from anima.agents.guided import FEW, slope_of
+from anima.agents.guided import FEW
+from anima.agents.imitation import shown
 from anima.data.batch import Transitions
 
 
@@ -53,10 +54,10 @@ def test_without_guidance_it_is_fbcpr_exactly() -> None:
         assert torch.equal(tensor, weights[name]), name
 
 
-def moved(agent: Any, updates: int) -> set[str]:
+def moved(agent: Any, updates: int, data: Data | None = None) -> set[str]:
     before = {name: tensor.clone() for name, tensor in agent.state_dict().items()}
     for _ in range(updates):
-        agent.update(*agent.draw(Tracked()))
+        agent.update(*agent.draw(data or Tracked()))
     after = agent.state_dict()
     return {name.split(".")[0] for name, tensor in before.items() if not torch.equal(tensor, after[name])}
 
@@ -65,7 +66,7 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
     agent = guided()
     agent.update(*agent.draw(Tracked()))  # sets the normalizer and B, once
     assert moved(agent, 3) == {"policy", "guide", "updates", "ring"}
-    assert moved(agent, 1) >= {"policy", "guide", "measure", "critic", "style", "ring"}
+    assert moved(agent, 2) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
@@ -174,19 +175,19 @@ def test_what_a_helper_does_is_on_the_way_to_clips() -> None:
         agent.encode_clips(expert.map_obs(agent.normalize)),
         replace(online, obs=online.obs[:6], action=online.action[:6]),
     )
-    assert "helper" not in agent.shown(online, expert, clip_z, None)
-    shown = agent.shown(online, expert, clip_z, helped)["helper"]
-    assert torch.equal(shown.action, online.action[:6])
-    apart = torch.cdist(shown.z, clip_z).min(1).values  # half at a clip's latent, half at a mean of some
+    assert "helper" not in shown(agent, online, expert, clip_z, None)
+    told = shown(agent, online, expert, clip_z, helped)["helper"]
+    assert torch.equal(told.action, online.action[:6])
+    apart = torch.cdist(told.z, clip_z).min(1).values  # half at a clip's latent, half at a mean of some
     assert (apart[:3] < 1e-3).all() and (apart[3:] > 1e-2).any()
-    assert shown.z.norm(dim=-1).tolist() == pytest.approx([2.0] * 6, rel=1e-5)
+    assert told.z.norm(dim=-1).tolist() == pytest.approx([2.0] * 6, rel=1e-5)
     assert "policy/away_from_helper" in agent.update(online, expert, helped) | agent.update(
         online, expert, helped
     )
     none, one = torch.zeros(len(expert.obs), dtype=torch.bool), torch.arange(len(expert.obs)) == 2
-    led = agent.shown(online, replace(expert, end=one), clip_z, helped)["helper"].z  # to one segment alone
+    led = shown(agent, online, replace(expert, end=one), clip_z, helped)["helper"].z  # to one segment alone
     torch.testing.assert_close(led, clip_z[2 * expert.obs.shape[1]].expand_as(led), rtol=1e-4, atol=1e-5)
-    assert "helper" not in agent.shown(online, replace(expert, end=none), clip_z, helped)
+    assert "helper" not in shown(agent, online, replace(expert, end=none), clip_z, helped)
 
 
 def test_most_segments_may_be_long() -> None:
@@ -209,14 +210,6 @@ def test_cloning_asks_for_actions() -> None:
     with pytest.raises(BadInput, match="cloning needs clips with actions"):
         for _ in range(2):  # the actor learns at every second update
             agent.update(online, replace(expert, action=None))
-
-
-def test_terms_are_on_one_scale() -> None:
-    action = torch.randn(6, 3, requires_grad=True)
-    small = slope_of(1e-4 * action.sin().sum(-1), action)
-    large = slope_of(1e4 * action.sin().sum(-1), action)
-    torch.testing.assert_close(small, large)
-    assert small.square().mean().item() == pytest.approx(1.0, rel=1e-5)
 
 
 def test_following_gives_the_latents_of_a_motion_prompt() -> None:

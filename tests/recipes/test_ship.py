@@ -77,8 +77,8 @@ def test_a_model_acts_like_its_run_at_a_quarter_of_the_size(run: Path, model: Pa
     assert not any("optimizer" in vars(learner) for learner in small.learners())  # takes torch a second
     state = whole.state_dict()
     for name, tensor in small.state_dict().items():
-        if name.startswith("ring."):
-            assert not tensor.any()
+        if name.split(".")[0] in small.passing:  # is soon learned or filled anew
+            assert name.startswith("dynamics.") or not tensor.any()
         elif ".slow." in name:
             learner, _, rest = name.partition(".slow.")
             assert torch.equal(tensor, small.state_dict()[f"{learner}.{rest}"])

@@ -47,6 +47,9 @@ class Expert(Protocol):
     ) -> Segments:
         """Pieces of `length` frames, clips chosen by their weight"""
 
+    def ahead(self, frames: Tensor, length: int) -> Tensor:
+        """(k, length, O) what comes after frames (k,) of clips laid end to end"""
+
 
 class Data(Protocol):
     """What `draw` and `explore` read from; an agent that needs no clips never asks for `expert`."""

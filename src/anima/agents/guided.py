@@ -1,11 +1,11 @@
 """Guided FB-CPR: FB-CPR that first learns to follow clips, so that two CPU cores are enough.
 
 One more critic, the guide, values staying near a reference: the next frame of the clip that an episode
-follows, or a goal. The policy climbs the guide alone at first; then the values of FB-CPR come in, every term
-on one scale.
+follows, or a goal. The policy climbs the guide alone at first, some steps ahead by a learned model of the
+world; then the values of FB-CPR come in, every term on one scale.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -15,20 +15,26 @@ from torch import Tensor
 
 from anima.agents.agent import HELPED, Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
+from anima.agents.foresight import Foreseen, Reward, Value, foresee, slope_of
+from anima.agents.imitation import Shown, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.data.batch import Segments, Transitions
-from anima.errors import BadInput
 from anima.learners.critic import Critic
-from anima.learners.learner import Fit, Loss, Metrics, together
+from anima.learners.dynamics import Dynamics
+from anima.learners.learner import Fit, Loss, Metrics, at_once, together
 from anima.rotation import Array
 from anima.sim.space import Space
 
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
 FEW = 2  # frames learned from of a long segment, so that an update has many of them
-MIXED = 4  # clips whose mean latent half of a helper's actions are on the way to, as a reward's is a mean
-NEAR = 0.2  # noise on latents of cloned actions, so that prompts that are much like a clip mean it
 SAMPLED = 8192  # states over which B is evened out
+MOMENTUM = 0.01  # of the running E[B Bᵀ] …
+LITTLE = 0.1  # … to whose diagonal this share of its mean is added before it is inverted
+
+
+Climb = Callable[[], Foreseen]
+"""What the actor climbs in some rows, everything random about it already drawn"""
 
 
 @dataclass(frozen=True)
@@ -39,16 +45,8 @@ class Reference:
     next_z: Tensor  # (n, d) the same a step later
     reward: Tensor  # (n,) of being near
     lost: Tensor  # (n,) bool: too far from a clip
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Actions that n bodies took who did what latents encode."""
-
-    weight: float  # of the pull toward them
-    obs: Tensor  # (n, O) normalized
-    z: Tensor  # (n, d)
-    action: Tensor  # (n, A)
+    to_goal: Tensor  # (n,) bool: a goal, not a frame of a clip
+    goal: Tensor  # (n, O) it, where it is one
 
 
 @agent("guided")
@@ -71,11 +69,16 @@ class Guided(FBCPR):
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
         guide_discount: float = 0.96  # γ of the guide
+        foresight: int = 0  # steps that the actor looks ahead by a model of the world, in half of a batch
+        practice: int = 1_000  # updates in which that model learns before the actor trusts it
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
-        delay: int = 2  # updates of the guide for one of the actor until then (TD3)
+        delay: int = 2  # updates of the values for one of the actor (TD3)
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
         guide: Critic.Config = field(default_factory=Critic.Config)
+        dynamics: Dynamics.Config = field(default_factory=Dynamics.Config)
+
+    passing = (*FBCPR.passing, "dynamics", "spread")
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
@@ -85,6 +88,11 @@ class Guided(FBCPR):
             self.tracking = Tracking(config.tracking_share, config.reach)
             self.guide = Critic(space.obs, config.latent, space.action, config.guide, "guide")
             self.ready(self.guide, config.compile)
+        self.spread: Tensor
+        if config.guidance_weight > 0 and config.foresight > 0:
+            self.register_buffer("spread", torch.zeros(config.latent, config.latent))  # running E[B Bᵀ]
+            self.dynamics = Dynamics(space.obs, space.action, config.dynamics)
+            self.ready(self.dynamics, config.compile)
 
     def draw(self, data: Data) -> tuple[Any, ...]:
         if self.config.guidance_weight == 0:
@@ -95,6 +103,10 @@ class Guided(FBCPR):
         expert = self.draw_behaviors(data) if c.behavior > 0 else self.draw_clips(data)
         window = OWN if c.imitation > 0 else 1  # of a goal one state is enough
         online = data.replay.draw_futures(c.batch, generator, c.discount, window)
+        if c.foresight > 0:
+            frames = online.extra["frame"][: c.batch // 2, 0].long()
+            ahead = data.expert.ahead(frames.clamp(min=0), c.foresight + c.segment)
+            online = replace(online, extra={**online.extra, "ahead": ahead})
         if c.imitation == 0 or not (online.extra["distance"] == HELPED).any():
             return online, expert
         return online, expert, data.replay.draw_where(c.batch // 2, generator, "distance", HELPED)
@@ -141,21 +153,21 @@ class Guided(FBCPR):
         online = replace(online, z=online.extra["z"])
         reference = self.choose_reference(online)
         online = online.map_obs(self.normalize)
-        guide_fit, z = self.guide_fit(online, reference), reference.z
+        guide_fits, z = self.guide_fits(online, reference), reference.z
         expert = expert.map_obs(self.normalize)
         expert_z = self.encode_clips(expert)
         if done <= 0:
             self.ring.add(z)
-            metrics = guide_fit()
+            metrics = together(*guide_fits)
         else:
-            metrics = together(guide_fit, self.style_fit(online, expert, expert_z))
+            metrics = together(*guide_fits, self.style_fit(online, expert, expert_z))
             z = self.relabel(online, expert_z)
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
-        if done > 0 or int(self.updates) % self.config.delay == 0:
-            metrics |= self.climb(online, reference, z, share, self.shown(online, expert, expert_z, helped))
+        if int(self.updates) % self.config.delay == 0 and self.practiced:
+            metrics |= self.climb(online, reference, z, share, shown(self, online, expert, expert_z, helped))
         return metrics
 
     @torch.no_grad()
@@ -173,45 +185,69 @@ class Guided(FBCPR):
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
         goal_z = self.project(self.embed(self.normalize(goal)))
         swap = to_goal[:, None]
-        near_frame = torch.exp(-(distance / self.config.kernel).square() / 2)
-        near_goal = 1 / (1 + (away / self.config.kernel).square())
-        reward = torch.where(to_goal, near_goal, near_frame)
+        reward = torch.where(to_goal, self.near_goal(away), self.near_frame(distance))
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
-        return Reference(z, next_z, reward, online.terminated & ~to_goal)
+        return Reference(z, next_z, reward, online.terminated & ~to_goal, to_goal, goal)
 
-    def guide_fit(self, online: Transitions, to: Reference) -> Fit:
+    def near_frame(self, distance: Tensor) -> Tensor:
+        return torch.exp(-(distance / self.config.kernel).square() / 2)
+
+    def near_goal(self, distance: Tensor) -> Tensor:
+        return 1 / (1 + (distance / self.config.kernel).square())
+
+    @property
+    def practiced(self) -> bool:
+        """Whether the model of the world, if there is one, may be trusted."""
+        return self.config.foresight == 0 or int(self.dynamics.batches) > self.config.practice
+
+    def guide_fits(self, online: Transitions, to: Reference) -> list[Fit]:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))
         batch, discount = replace(online, terminated=to.lost), self.config.guide_discount
-        return partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)
+        fits: list[Fit] = [partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)]
+        return [*fits, partial(self.dynamics.learn, online)] if self.config.foresight > 0 else fits
 
-    def shown(
-        self, online: Transitions, expert: Segments, expert_z: Tensor, helped: Transitions | None
-    ) -> dict[str, Shown]:
-        """Actions to be imitated: a body's own, given what it then came to; a helper's; those of clips.
+    def to_references(self, online: Transitions, to: Reference, rows: slice) -> Climb:
+        """What the policy would come to near its references."""
+        c, pose = self.config, self.space.parts["pose"]
+        to_goal, latents, targets = to.to_goal[rows], [to.z[rows]], list[Tensor]()
+        if c.foresight > 0:
+            frames = online.extra["ahead"][rows]
+            with torch.no_grad():
+                embedded = self.embed(self.normalize(frames).flatten(0, 1)).view(*frames.shape[:2], -1)
+                windows = embedded.unfold(1, c.segment, 1).mean(-1)  # (rows, steps + 1, d)
+            for h in range(c.foresight):
+                z = self.project(windows[:, h + 1])
+                latents.append(torch.where(to_goal[:, None], to.z[rows], z))
+                targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h])[:, pose])
 
-        What a helper does is on the way to all segments of clips that it leads to.
-        """
-        told: dict[str, Shown] = {}
-        free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]  # bodies that follow have the guide
-        if self.config.imitation > 0 and len(free):
-            own_z = self.encode(self.normalize(online.extra["future"][free]))
-            told["own"] = Shown(self.config.imitation, online.obs[free], own_z, online.action[free])
-        led = expert_z
-        if expert.end is not None:
-            led = expert_z[expert.end.repeat_interleave(expert.obs.shape[1])]
-        if helped is not None and len(led):
-            n = len(helped.obs)
-            to = led[self.draws.integers(len(led), MIXED * n).view(-1, MIXED)]
-            to[n // 2 :] = to[n // 2 :].mean(1, keepdim=True)
-            obs, z = self.normalize(helped.obs), self.project(to[:, 0])
-            told["helper"] = Shown(self.config.imitation, obs, z, helped.action)
-        if self.config.cloning > 0:
-            if expert.action is None:
-                raise BadInput("cloning needs clips with actions: choose others, or set config.cloning to 0")
-            near = self.project(expert_z + NEAR * self.draws.randn(*expert_z.shape))
-            rows = expert.obs.flatten(0, 1), near, expert.action.flatten(0, 1)
-            told["clips"] = Shown(self.config.cloning, *rows)
-        return told
+        def near(h: int, obs: Tensor) -> Tensor:
+            away = (self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1)
+            return torch.where(to_goal, self.near_goal(away), self.near_frame(away))
+
+        return self.ahead_of(online.obs[rows], latents, near, self.guide.value, c.guide_discount)
+
+    def to_rewards(self, online: Transitions, z: Tensor, rows: slice) -> Climb:
+        """What the policy would come to of the rewards that latents stand for."""
+        latents = [z[rows]] * (self.config.foresight + 1)
+        if self.config.foresight > 0:
+            with torch.no_grad():
+                b = self.embed(online.next_obs)
+                moment = 1.0 if not self.spread.any() else MOMENTUM
+                self.spread.lerp_(b.mT @ b / len(b), moment)
+                little = LITTLE * self.spread.diagonal().mean() * torch.eye(len(self.spread))
+                weights = torch.linalg.solve(self.spread + little, z[rows].mT).mT
+
+        def implied(h: int, obs: Tensor) -> Tensor:
+            return (self.embed(obs) * weights).sum(-1)
+
+        return self.ahead_of(online.obs[rows], latents, implied, self.measure.value, self.config.discount)
+
+    def ahead_of(
+        self, obs: Tensor, latents: list[Tensor], reward: Reward, value: Value, discount: float
+    ) -> Climb:
+        noise, world = [self.noise(z) for z in latents], self.dynamics if len(latents) > 1 else None
+        value = partial(value, pessimism=self.config.policy.pessimism)
+        return partial(foresee, self.policy, world, obs, latents, noise, reward, value, discount)
 
     def climb(
         self,
@@ -222,34 +258,35 @@ class Guided(FBCPR):
         imitated: Mapping[str, Shown],
     ) -> Metrics:
         """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""
-        half = len(z) if share == 0 else len(z) // 2
-        latents = torch.cat([reference.z[:half], z[half:]])
+        c, n = self.config, len(z)
+        size = n // 4 if c.foresight > 0 else n if share == 0 else n // 2
+        second = slice(n // 2, n // 2 + size)
+        climbs = [self.to_references(online, reference, slice(size))]
+        if share > 0:
+            climbs.append(self.to_rewards(online, z, second))
+        elif c.foresight > 0:
+            climbs.append(self.to_references(online, reference, slice(size, 2 * size)))
+        seen = at_once(*climbs)
+        weights = [c.guidance_weight, share * c.task_weight if share > 0 else c.guidance_weight]
+        states, latents = torch.cat([ahead.obs for ahead in seen]), torch.cat([ahead.z for ahead in seen])
 
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
-            at = action.detach().requires_grad_()
-            pessimism = self.config.policy.pessimism
-            guide = self.guide.value(obs[:half], z[:half], at[:half], pessimism)
-            slope = torch.zeros_like(at)
-            slope[:half] = self.config.guidance_weight * slope_of(guide, at)[:half]
-            metrics = {"guide": guide.mean()}
+            parts = action.split([len(ahead.obs) for ahead in seen])
+            climbed = torch.zeros(())
+            for weight, ahead, part in zip(weights, seen, parts, strict=False):
+                climbed = climbed + weight / len(seen) * (ahead.slope * part).sum(-1).mean()
+            metrics = {"guide": seen[0].total.mean()}
             if share > 0:
-                rows = (obs[half:], z[half:], at[half:])
-                task, style = self.measure.value(*rows, pessimism), self.critic.value(*rows, pessimism)
-                slope[half:] = share * self.config.task_weight * slope_of(task, at)[half:]
-                slope[half:] += share * self.config.style_share * slope_of(style, at)[half:]
-                metrics |= {"task": task.mean(), "style": style.mean()}
-            climbed = (slope * action).sum(-1).mean()
+                action = parts[1][:size]  # at states of the batch
+                at = action.detach().requires_grad_()
+                style = self.critic.value(online.obs[second], seen[1].z[:size], at, c.policy.pessimism)
+                slope = share * c.style_share / len(seen) * slope_of(style, at)
+                climbed = climbed + (slope * action).sum(-1).mean()
+                metrics |= {"task": seen[1].total.mean(), "style": style.mean()}
             for name, by in imitated.items():
                 away = (self.policy.actor(by.obs, by.z) - by.action).square().sum(-1).mean()
                 climbed = climbed - by.weight / 2 * away
                 metrics[f"away_from_{name}"] = away.detach()
             return climbed, metrics
 
-        return self.policy.fit(online.obs, latents, self.noise(latents), objective)
-
-
-def slope_of(value: Tensor, action: Tensor) -> Tensor:
-    """(n, A) gradient of values with respect to the actions, scaled to a root mean square of 1."""
-    (slope,) = torch.autograd.grad(value.sum(), action)
-    used = slope.square().sum() / max(value.numel() * slope.shape[1], 1)
-    return slope / used.sqrt().clamp(min=1e-8)
+        return self.policy.fit(states, latents, self.noise(latents), objective)

@@ -48,7 +48,7 @@ class LatentAgent(Agent):
         compile: bool = False  # torch.compile the losses
 
     policy: Policy
-    passing = ("ring",)
+    passing: tuple[str, ...] = ("ring",)
 
     def __init__(self, space: Space, config: Any, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)

@@ -62,6 +62,7 @@ class Expert:
         parts = [observe_frames(domain, clips, s, min(s + BATCH, len(clips.qpos))) for s in starts]
         self.obs = torch.from_numpy(np.concatenate(parts))
         self.ends: Tensor | None = None  # (frames,) which of them a helper leads to, where there is one
+        self.end = np.repeat(np.asarray(clips.offsets) + clips.lengths, clips.lengths)  # of each frame's clip
         self.actions = None if actions is None else torch.from_numpy(np.array(actions, np.float32))
 
     def draw(
@@ -98,6 +99,12 @@ class Expert:
         action = None if self.actions is None else self.actions[some]
         end = None if self.ends is None else self.ends[rows + 1].all(1)
         return Segments(self.obs[some], self.obs[rows + 1], action, end)
+
+    def ahead(self, frames: Array | Tensor, length: int) -> Tensor:
+        """(k, length, O) what the frames after those given (k,) sense; a clip's last frame stays."""
+        at = np.asarray(frames)
+        rows = np.minimum(at[:, None] + 1 + np.arange(length), self.end[at][:, None] - 1)
+        return self.obs[torch.from_numpy(rows)]
 
     def prioritize(self, distances: Mapping[str, float]) -> None:
         """Weigh clips by how far from each an agent was when it last tracked it."""

@@ -5,7 +5,7 @@ import functools
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from anima.errors import BadInput
 from anima.networks.layers import initialize
 
+T = TypeVar("T")
 Metrics = dict[str, Tensor]
 Loss = tuple[Tensor, Metrics]
 Fit = Callable[[], Metrics]
@@ -21,18 +22,21 @@ Fit = Callable[[], Metrics]
 _POOL = ThreadPoolExecutor(4, "learner")
 
 
-def together(*fits: Fit) -> Metrics:
-    """Steps of different learners, none of which reads what another one writes.
+def at_once(*calls: Callable[[], T]) -> list[T]:
+    """What independent calls give; with one thread of torch they run at once, a core each.
 
-    With one thread of torch they run at once, a core each: at the size of a laptop's networks two cores are
-    used better so than by dividing every product. It changes no number.
+    At the size of a laptop's networks two cores are used better so than by dividing every product. It changes
+    no number.
     """
     if torch.get_num_threads() > 1:
-        done = [fit() for fit in fits]
-    else:
-        others = [_POOL.submit(fit) for fit in fits[1:]]
-        done = [fits[0](), *(other.result() for other in others)]
-    return {name: value for metrics in done for name, value in metrics.items()}
+        return [call() for call in calls]
+    others = [_POOL.submit(call) for call in calls[1:]]
+    return [calls[0](), *(other.result() for other in others)]
+
+
+def together(*fits: Fit) -> Metrics:
+    """Steps of different learners, none of which reads what another one writes."""
+    return {name: value for metrics in at_once(*fits) for name, value in metrics.items()}
 
 
 class Diverged(ArithmeticError):

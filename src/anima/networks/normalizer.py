@@ -40,6 +40,10 @@ class Normalizer(nn.Module):
         flat = F.batch_norm(x.reshape(-1, x.shape[-1]), self.mean, self.variance, eps=EPSILON)
         return flat.view(x.shape)
 
+    def undo(self, x: Tensor, part: slice) -> Tensor:
+        """What a part of observations was before, from them whole (…, size)."""
+        return x[..., part] * (self.variance[part] + EPSILON).sqrt() + self.mean[part]
+
 
 class Unchanged(nn.Module):
     """In a normalizer's place where observations are already well scaled."""
@@ -52,3 +56,6 @@ class Unchanged(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x
+
+    def undo(self, x: Tensor, part: slice) -> Tensor:
+        return x[..., part]

@@ -53,6 +53,8 @@ def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
         )
     if hasattr(config, "style"):
         parts["style"] = replace(config.style, hidden=hidden)
+    if hasattr(config, "dynamics"):
+        parts["dynamics"] = replace(config.dynamics, hidden=2 * hidden)  # it has more to tell than a value
     return replace(config, **parts, **changes)
 
 

@@ -88,7 +88,7 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     rows = folder / "rows" if recipe.on_disk else None
     latent, columns = getattr(recipe.config, "latent", 0), {}
     if agent.tracking is not None:  # its contexts change every step, and so are columns
-        latent, columns = 0, {"z": latent, "next_z": latent, "distance": 1}
+        latent, columns = 0, {"z": latent, "next_z": latent, "distance": 1, "frame": 1}
     aimed = aim(recipe, domain)
     rewards = None if aimed is None else aimed[0]
     if aimed is not None:

@@ -59,6 +59,7 @@ def small(agent: str) -> Recipe[Any]:
         )
     if hasattr(config, "guide"):  # the square is small, and so is the time
         config = replace(config, guide=config.critic, kernel=0.3, alone=300, fitting=100, ramp=200)
+        config = replace(config, foresight=3, practice=5)
     return Recipe(
         agent,
         config,

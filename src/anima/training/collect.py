@@ -187,7 +187,7 @@ class Collector:
         lost = distance > agent.tracking.reach
         self.followed, self.losses = self.followed + len(ids), self.losses + int(lost.sum())
         ended = step.ended | lost | over
-        columns = {"z": self.context, "next_z": following, "distance": distance}
+        columns = {"z": self.context, "next_z": following, "distance": distance, "frame": frame}
         self.context = np.where(ended[:, None], self.context, following)
         goes_on = ids[~ended[ids]]
         self.follow.frame[goes_on] += 1

@@ -18,8 +18,6 @@ class Follow:
     def __init__(self, clips: Expert, pose: slice, share: float, otherwise: Start, worlds: int) -> None:
         self.clips, self.pose, self.share, self.otherwise = clips, pose, share, otherwise
         self.frame = np.full(worlds, -1)  # of each world, among all clips end to end; -1: follows none
-        library = clips.clips
-        self.end = np.repeat(np.asarray(library.offsets) + library.lengths, library.lengths)
 
     def __call__(self, physics: Physics, ids: Array, rngs: Rngs) -> None:
         follows = ids < self.share * len(self.frame)
@@ -40,8 +38,7 @@ class Follow:
 
     def ahead(self, frame: Array, length: int) -> Array:
         """(k, length, O) what the frames after those given sense; a clip's last frame stays."""
-        rows = frame[:, None] + 1 + np.arange(length)
-        return self.clips.obs.numpy()[np.minimum(rows, self.end[frame][:, None] - 1)]
+        return self.clips.ahead(frame, length).numpy()
 
     def distance(self, frame: Array, obs: Array) -> Array:
         """(k,) between the poses that observations (k, O) and the frames after those given have."""
@@ -49,4 +46,4 @@ class Follow:
 
     def finished(self, frame: Array) -> Array:
         """(k,) whether there is no frame after these."""
-        return frame >= self.end[frame] - 1
+        return frame >= self.clips.end[frame] - 1
