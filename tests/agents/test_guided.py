@@ -1,6 +1,5 @@
 """Guided FB-CPR: FB-CPR without guidance, what learns when, the guide's reference, terms on one scale."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -116,8 +115,8 @@ def test_reference_is_the_clip_or_a_goal() -> None:
     follows = online.extra["distance"][:, 0] >= 0
     assert torch.equal(z[follows], online.extra["z"][follows])
     assert torch.equal(next_z[follows], online.extra["next_z"][follows])
-    # Row 4 is 4 / 4 = 1 away from its frame: exp(-1² / (2 · 2²)) = exp(-1/8)
-    assert reference.reward[4].item() == pytest.approx(math.exp(-1 / 8))
+    # Row 4 is 4 / 4 = 1 away from its frame: 1 / (1 + 1²/2²) = 4/5
+    assert reference.reward[4].item() == pytest.approx(0.8)
     assert torch.equal(z[~follows], next_z[~follows]) and not reference.lost[~follows].any()
     assert z.norm(dim=-1).numpy() == pytest.approx(np.full(len(z), 2.0), rel=1e-5)  # √4, as all latents
 

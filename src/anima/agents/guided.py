@@ -60,8 +60,7 @@ class Guided(FBCPR):
         style_share: float = 0.2  # of the style critic there, once it has come in
         tracking_share: float = 0.8  # of the worlds follow clips
         reach: float = 6.0  # distance of poses at which such an episode ends as lost
-        kernel: float = 2.5  # distance d from a frame is rewarded by exp(−d² / 2 kernel²), from a goal by
-        # 1 / (1 + d² / kernel²), whose slope reaches from lying to standing
+        kernel: float = 2.5  # a distance d from a frame or goal is rewarded by 1 / (1 + d² / kernel²)
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
@@ -185,14 +184,12 @@ class Guided(FBCPR):
         away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
         goal_z = self.project(self.embed(self.normalize(goal)))
         swap = to_goal[:, None]
-        reward = torch.where(to_goal, self.near_goal(away), self.near_frame(distance))
+        reward = self.near(torch.where(to_goal, away, distance))
         z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
         return Reference(z, next_z, reward, online.terminated & ~to_goal, to_goal, goal)
 
-    def near_frame(self, distance: Tensor) -> Tensor:
-        return torch.exp(-(distance / self.config.kernel).square() / 2)
-
-    def near_goal(self, distance: Tensor) -> Tensor:
+    def near(self, distance: Tensor) -> Tensor:
+        """The reward of being so far from a reference; its slope reaches from lying to standing."""
         return 1 / (1 + (distance / self.config.kernel).square())
 
     @property
@@ -221,8 +218,7 @@ class Guided(FBCPR):
                 targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h])[:, pose])
 
         def near(h: int, obs: Tensor) -> Tensor:
-            away = (self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1)
-            return torch.where(to_goal, self.near_goal(away), self.near_frame(away))
+            return self.near((self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1))
 
         return self.ahead_of(online.obs[rows], latents, near, self.guide.value, c.guide_discount)
 
