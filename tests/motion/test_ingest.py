@@ -63,6 +63,14 @@ def test_import_keeps_the_good_and_names_the_bad(tmp_path):
     assert not (tmp_path / "l.h5.parts").exists()
 
 
+def test_a_manifest_among_the_files_is_noticed(tmp_path):
+    folder = fill(tmp_path / "in", ["walk"])
+    facts = manifest(folder / "m.json", [{"id": "walk", "split": "test"}])
+    (note,) = ingest([folder], tmp_path / "l.h5").notes
+    assert str(folder / "m.json") in note and "--manifest" in note
+    assert ingest([folder], tmp_path / "l.h5", facts).notes == []
+
+
 def test_same_bytes_and_same_names(tmp_path):
     a, b = fill(tmp_path / "a", ["walk"]), fill(tmp_path / "b", ["stroll"])
     (b / "walk.bvh").write_text(write_bvh(standing(60)))

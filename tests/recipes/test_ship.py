@@ -72,6 +72,21 @@ def shipped(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield "mini"
 
 
+def test_the_actors_of_the_kept_checkpoints_may_be_averaged(tmp_path: Path) -> None:
+    chosen = replace(recipe(), schedule=replace(SCHEDULE, save_every=200))
+    go(chosen, tmp_path / "run")
+    main(["ship", str(tmp_path / "run"), str(tmp_path / "mini"), "--states", "50", "--average"])
+    folders = sorted((tmp_path / "run" / "checkpoints").glob("step-*"))
+    older, newer, mean = (
+        anima.load(folder).policy.actor.state_dict() for folder in (*folders, tmp_path / "mini")
+    )
+    assert any(not torch.equal(older[name], newer[name]) for name in mean)
+    for name in mean:
+        torch.testing.assert_close(mean[name], (older[name] + newer[name]) / 2, rtol=1e-3, atol=1e-3)
+    told = json.loads((tmp_path / "mini" / "provenance.json").read_text())
+    assert told["averaged"] == [folder.name for folder in folders[::-1]]
+
+
 def test_a_model_acts_like_its_run_at_a_quarter_of_the_size(run: Path, model: Path) -> None:
     whole, small = anima.load(run), anima.load(model)
     assert not any("optimizer" in vars(learner) for learner in small.learners())  # takes torch a second

@@ -80,6 +80,12 @@ def ingest(
 ) -> Summary:
     """Import files and folders into a library at `out`; a library of that name is replaced."""
     sources, rejected, notes = _sources(find_files(paths), manifest)
+    if manifest is None:
+        passed_over = sorted(file for path in paths if path.is_dir() for file in path.rglob("*.json"))
+        notes += [
+            f"{file} was not read, so all clips are for training: if it is a manifest, name it (--manifest)"
+            for file in passed_over
+        ]
     parts = out.with_name(out.name + ".parts")
     parts.mkdir(parents=True, exist_ok=True)
     keys = {_key(source, settings): source for source in sources}

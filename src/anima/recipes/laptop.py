@@ -71,16 +71,17 @@ def humanoid() -> Recipe[Any]:
         backward_rate=0.0,
     )
     network = replace(config.policy.network, **plain)
-    policy = replace(config.policy, network=network, rate=RATE, moderation=0.1)
+    policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
+    config = replace(config, foresight=10, tracking_share=0.75, alone=40_000)
     return Recipe(
         "guided",
         config,
         schedule=Schedule(
             total=20_000_000,
             phase_steps=600,
-            phase_updates=40,
+            phase_updates=24,
             seed_steps=3_000,
             log_every=6_000,
             evaluate_every=480_000,
