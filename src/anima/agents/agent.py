@@ -81,7 +81,8 @@ class Agent(nn.Module, ABC):
     Config: type[Any]
     context_steps: int  # while exploring, steps between new contexts; a new episode always brings one
     tracking: Tracking | None = None
-    passing: tuple[str, ...] = ()  # submodules that training soon fills anew, no part of a model
+    passing: tuple[str, ...] = ()  # submodules that training soon fills anew, no part of a model …
+    relearned: tuple[str, ...] = ()  # … nor are these, whose first weights are random
 
     def __init__(self, space: Space, config: Any, seed: int, device: str = "cpu") -> None:
         super().__init__()
@@ -181,7 +182,7 @@ class Agent(nn.Module, ABC):
             learner.catch_up()
 
     def _follows(self, name: str) -> bool:
-        return ".slow." in name or name.split(".")[0] in self.passing
+        return ".slow." in name or name.split(".")[0] in (*self.passing, *self.relearned)
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:

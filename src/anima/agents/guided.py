@@ -77,7 +77,8 @@ class Guided(FBCPR):
         guide: Critic.Config = field(default_factory=Critic.Config)
         dynamics: Dynamics.Config = field(default_factory=Dynamics.Config)
 
-    passing = (*FBCPR.passing, "dynamics", "spread")
+    passing = (*FBCPR.passing, "spread")
+    relearned = ("dynamics",)
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)

@@ -97,9 +97,11 @@ def domain_of(agent: LatentAgent) -> Domain:
 
 
 def model_hash(agent: Weighted) -> str:
-    """SHA-256 of an agent's weights, names included."""
-    total = sha256()
+    """SHA-256 of an agent's weights, names included; what a model has not is left out."""
+    total, relearned = sha256(), getattr(agent, "relearned", ())
     for name, tensor in sorted(agent.state_dict().items()):
+        if name.split(".")[0] in relearned:
+            continue
         total.update(name.encode())
         total.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
     return total.hexdigest()
