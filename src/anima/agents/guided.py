@@ -231,8 +231,9 @@ class Guided(FBCPR):
                 b = self.embed(online.next_obs)
                 moment = 1.0 if not self.spread.any() else MOMENTUM
                 self.spread.lerp_(b.mT @ b / len(b), moment)
-                little = LITTLE * self.spread.diagonal().mean() * torch.eye(len(self.spread))
-                weights = torch.linalg.solve(self.spread + little, z[rows].mT).mT
+                spread = self.spread.clone()
+                spread.diagonal().add_(LITTLE * spread.diagonal().mean())
+                weights = torch.linalg.solve(spread, z[rows].mT).mT
 
         def implied(h: int, obs: Tensor) -> Tensor:
             return (self.embed(obs) * weights).sum(-1)
@@ -258,19 +259,20 @@ class Guided(FBCPR):
         c, n = self.config, len(z)
         size = n // 4 if c.foresight > 0 else n if share == 0 else n // 2
         second = slice(n // 2, n // 2 + size)
-        climbs = [self.to_references(online, reference, slice(size))]
+        climbs, weights = [self.to_references(online, reference, slice(size))], [c.guidance_weight]
         if share > 0:
             climbs.append(self.to_rewards(online, z, second))
+            weights.append(share * c.task_weight)
         elif c.foresight > 0:
             climbs.append(self.to_references(online, reference, slice(size, 2 * size)))
+            weights.append(c.guidance_weight)
         seen = at_once(*climbs)
-        weights = [c.guidance_weight, share * c.task_weight if share > 0 else c.guidance_weight]
         states, latents = torch.cat([ahead.obs for ahead in seen]), torch.cat([ahead.z for ahead in seen])
 
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
             parts = action.split([len(ahead.obs) for ahead in seen])
-            climbed = torch.zeros(())
-            for weight, ahead, part in zip(weights, seen, parts, strict=False):
+            climbed = action.new_zeros(())
+            for weight, ahead, part in zip(weights, seen, parts, strict=True):
                 climbed = climbed + weight / len(seen) * (ahead.slope * part).sum(-1).mean()
             metrics = {"guide": seen[0].total.mean()}
             if share > 0:
