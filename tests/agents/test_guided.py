@@ -43,7 +43,10 @@ def guided(**changes: Any) -> Any:
 
 
 def test_without_guidance_it_is_fbcpr_exactly() -> None:
-    plain, other = make_agent("fbcpr", SPACE, SIZES | STYLE, seed=3), guided(guidance_weight=0.0)
+    plain, other = (
+        make_agent("fbcpr", SPACE, SIZES | STYLE, seed=3),
+        guided(guidance_weight=0.0, random_rewards=True),
+    )
     for _ in range(3):
         for agent in (plain, other):
             agent.update(*agent.draw(Data()))

@@ -82,19 +82,18 @@ def test_what_a_model_has_not_is_no_part_of_its_hash(model: Path) -> None:
     assert model_hash(agent) != before  # type: ignore[arg-type]
 
 
-def test_the_actors_of_the_kept_checkpoints_may_be_averaged(tmp_path: Path) -> None:
-    chosen = replace(recipe(), schedule=replace(SCHEDULE, save_every=200))
-    go(chosen, tmp_path / "run")
-    main(["ship", str(tmp_path / "run"), str(tmp_path / "mini"), "--states", "50", "--average"])
-    folders = sorted((tmp_path / "run" / "checkpoints").glob("step-*"))
-    older, newer, mean = (
-        anima.load(folder).policy.actor.state_dict() for folder in (*folders, tmp_path / "mini")
-    )
-    assert any(not torch.equal(older[name], newer[name]) for name in mean)
-    for name in mean:
-        torch.testing.assert_close(mean[name], (older[name] + newer[name]) / 2, rtol=1e-3, atol=1e-3)
-    told = json.loads((tmp_path / "mini" / "provenance.json").read_text())
-    assert told["averaged"] == [folder.name for folder in folders[::-1]]
+def test_a_model_has_the_slow_copy_that_plays(tmp_path: Path) -> None:
+    base = recipe()
+    policy = replace(base.config.policy, slow_rate=0.05)
+    agent, _ = go(replace(base, config=replace(base.config, policy=policy)), tmp_path / "run")
+    main(["ship", str(tmp_path / "run"), str(tmp_path / "mini"), "--states", "50"])
+    small = anima.load(tmp_path / "mini")
+    own, plays = agent.policy.actor.state_dict(), agent.policy.slow["actor"].state_dict()
+    assert any(not torch.equal(own[name], plays[name]) for name in own)
+    for name, tensor in small.policy.actor.state_dict().items():  # type: ignore[union-attr, operator]
+        torch.testing.assert_close(tensor, plays[name], rtol=1e-3, atol=1e-3)
+    obs, z = np.ones((2, small.space.obs)), np.ones((2, 8))
+    np.testing.assert_allclose(small.act(obs, z), agent.act(obs, z), atol=2e-3)  # type: ignore[operator]
 
 
 def test_a_model_acts_like_its_run_at_a_quarter_of_the_size(run: Path, model: Path) -> None:

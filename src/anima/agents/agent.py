@@ -171,8 +171,13 @@ class Agent(nn.Module, ABC):
             draws.generator.set_state(state[path].cpu())
 
     def essentials(self) -> dict[str, Tensor]:
-        """What makes a model: weights and statistics, without what follows from them or is soon filled."""
-        return {name: x for name, x in self.state_dict().items() if not self._follows(name)}
+        """What makes a model: weights and statistics, without what follows from them or is soon filled.
+
+        Of an actor it has who plays: its slow copy, if there is one.
+        """
+        own = self.state_dict()
+        kept = {name: x for name, x in own.items() if not self._follows(name)}
+        return kept | {name: own[self._plays(name)] for name in kept if self._plays(name) in own}
 
     def load_essentials(self, essentials: Mapping[str, Tensor]) -> None:
         """Become a model in any precision: slow copies equal their networks, optimizers begin anew."""
@@ -180,6 +185,9 @@ class Agent(nn.Module, ABC):
         load_weights(self, {**rest, **essentials})
         for learner in self.learners():
             learner.catch_up()
+
+    def _plays(self, name: str) -> str:
+        return name.replace("policy.actor.", "policy.slow.actor.")
 
     def _follows(self, name: str) -> bool:
         return ".slow." in name or name.split(".")[0] in (*self.passing, *self.relearned)

@@ -1,7 +1,7 @@
 """Agents on disk: a folder with safetensors, JSON and hashes; and loading whatever holds an agent."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -90,18 +90,6 @@ def _become(load: Callable[[dict[str, torch.Tensor]], None], folder: Path) -> No
 def newest_whole(run: Path, elsewhere: Path | None = None) -> Path:
     """A run's newest checkpoint that is undamaged; what is wrong with newer ones is logged."""
     damaged: list[str] = []
-    found = next(_undamaged(run, elsewhere, damaged), None)
-    if found is None:
-        raise BadInput(f"{run} has no whole checkpoint. {'; '.join(damaged)}".strip())
-    return found
-
-
-def whole(run: Path) -> list[Path]:
-    """All undamaged checkpoints that a run keeps, the newest first."""
-    return list(_undamaged(run, None, []))
-
-
-def _undamaged(run: Path, elsewhere: Path | None, damaged: list[str]) -> Iterator[Path]:
     for folder in sorted(run.glob("checkpoints/step-*"), reverse=True):
         try:
             verify(folder, elsewhere)
@@ -109,7 +97,8 @@ def _undamaged(run: Path, elsewhere: Path | None, damaged: list[str]) -> Iterato
             damaged.append(f"checkpoint {folder.name} is refused: {error}")
             log.warning(damaged[-1])
         else:
-            yield folder
+            return folder
+    raise BadInput(f"{run} has no whole checkpoint. {'; '.join(damaged)}".strip())
 
 
 def find_model(path_or_name: Path | str) -> Path:

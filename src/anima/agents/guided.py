@@ -19,6 +19,7 @@ from anima.agents.foresight import Foreseen, Reward, Value, foresee, slope_of
 from anima.agents.imitation import Shown, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
+from anima.agents.random_rewards import random_rewards
 from anima.data.batch import Segments, Transitions
 from anima.learners.critic import Critic
 from anima.learners.dynamics import Dynamics
@@ -64,6 +65,7 @@ class Guided(FBCPR):
         guide_goals: float = 0.2  # share of an update in which the guide's reference is a goal instead
         own_goals: float = 0.5  # share of these goals that the body itself came to later (HER)
         imitation: float = 5.0  # pull toward a body's own action, given a latent of what it then did
+        random_rewards: bool = False  # latents of neither goals nor clips stand for random rewards
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
@@ -127,6 +129,13 @@ class Guided(FBCPR):
         states = torch.cat([seen, clips])
         self.normalize.settle(states)
         self.measure.even_out(self.normalize(states), self.draws.randn(*[self.config.latent] * 2))
+
+    def others(self, next_obs: Tensor) -> Tensor:
+        if self.config.guidance_weight == 0 or not self.config.random_rewards:
+            return super().others(next_obs)
+        reward = random_rewards(len(next_obs), next_obs, list(self.space.parts.values()), self.draws)
+        weight = reward * torch.softmax(self.config.reward_sharpness * reward, 1)
+        return self.project(weight @ self.embed(next_obs))
 
     @property
     def ahead(self) -> int:

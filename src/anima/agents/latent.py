@@ -18,7 +18,6 @@ from anima.errors import BadInput
 from anima.learners.policy import Policy
 from anima.networks.normalizer import Normalizer, Unchanged
 from anima.networks.sphere import project
-from anima.networks.two_stream import perturb
 from anima.rotation import Array
 from anima.sim.space import Space
 
@@ -88,9 +87,9 @@ class LatentAgent(Agent):
 
     @torch.no_grad()
     def mixture_with_clips(self, next_obs: Tensor, clip_z: Tensor, goals: float, clips: float) -> Tensor:
-        """(n, d) latents: shares of goals among the next states and of clips' encodings, the rest uniform."""
+        """(n, d) latents: shares of goals among the next states and of clips' encodings, and others."""
         n = len(next_obs)
-        z = self.uniform(n, self.draws)
+        z = self.others(next_obs)
         kind = self.draws.multinomial([goals, clips, 1 - goals - clips], n)
         of_goal, of_clip = self.draws.randperm(n), self.draws.randperm(n)
         goal, clip = kind == 0, kind == 1
@@ -98,6 +97,10 @@ class LatentAgent(Agent):
         z[clip] = clip_z[of_clip[clip]]
         self.ring.add(z)
         return z
+
+    def others(self, next_obs: Tensor) -> Tensor:
+        """(n, d) latents that are neither of goals nor of clips: uniform"""
+        return self.uniform(len(next_obs), self.draws)
 
     def explore(self, n: int, data: Data) -> Array:
         mixed = self.config.mixed_rollouts and len(self.ring) > 0
@@ -116,10 +119,8 @@ class LatentAgent(Agent):
             raise BadInput(
                 f"{len(latents)} latents for {len(states)} observations: give one for each, or one for all"
             )
-        action = self.policy.actor(states, latents.expand(len(states), -1))
-        if not mean:
-            action = perturb(action, self.acting_draws.normal(*action.shape), self.policy.config.std)
-        return to_numpy(action)
+        noise = None if mean else self.acting_draws.normal(len(states), self.space.action)
+        return to_numpy(self.policy.act(states, latents.expand(len(states), -1), noise))
 
     @torch.no_grad()
     def prompt_goal(self, obs: ArrayLike) -> Array:

@@ -103,11 +103,11 @@ def save_published(agent: FB, folder: Path | str, slow: bool = False) -> None:
         )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tensors = {
-        _translated(name, NAMES): tensor.detach().contiguous()
-        for name, tensor in agent.state_dict().items()
-        if not name.startswith("ring.") and (slow or ".slow." not in name)
-    }
+    kept = agent.essentials()
+    if slow:  # of an actor there is none
+        copies = {name for name in agent.state_dict() if ".slow." in name and not name.startswith("policy.")}
+        kept |= {name: x for name, x in agent.state_dict().items() if name in copies}
+    tensors = {_translated(name, NAMES): tensor.detach().contiguous() for name, tensor in kept.items()}
     save_file(tensors, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(published_config(agent), indent=4))
 

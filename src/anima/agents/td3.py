@@ -21,7 +21,7 @@ from anima.learners.critic import Critic
 from anima.learners.learner import Loss, Metrics
 from anima.learners.policy import Policy
 from anima.networks.normalizer import Normalizer, Unchanged
-from anima.networks.two_stream import TwoStream, perturb
+from anima.networks.two_stream import TwoStream
 from anima.rotation import Array
 from anima.sim.space import Space
 
@@ -99,10 +99,9 @@ class TD3(Agent):
     def act(self, obs: ArrayLike, z: ArrayLike, mean: bool = True) -> Array:
         """(n, O), (n, d) -> (n, A); where one task is learned, d is 0"""
         states = self.normalize(to_torch(obs, self.space.obs, "the observation", self.draws.device))
-        action = self.policy.actor(states, to_torch(z, self.width, "the context", self.draws.device))
-        if not mean:
-            action = perturb(action, self.acting_draws.normal(*action.shape), self.policy.config.std)
-        return to_numpy(action)
+        contexts = to_torch(z, self.width, "the context", self.draws.device)
+        noise = None if mean else self.acting_draws.normal(len(states), self.space.action)
+        return to_numpy(self.policy.act(states, contexts, noise))
 
     def prompt_reward(self, next_obs: ArrayLike, reward: ArrayLike) -> Array:
         """(1, 0): whatever is asked, it plays the one task it has learned"""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from anima.learners.learner import Learner, Loss
 from anima.networks.two_stream import Actor, TwoStream, perturb
@@ -25,6 +25,8 @@ class Policy(Learner):
         pessimism: float = 0.5  # how much disagreement of an ensemble lowers a value the actor climbs
         moderation: float = 0.0  # weight of the squared excess over 1 of what tanh is taken of: saturated, it
         # passes no slope, and the action is stuck
+        slow_rate: float = 0.0  # share of the way that the slow copy of the actor, which then plays in its
+        # place, moves each step: part of what an actor does wrong is noise of learning; 0: no copy
         weight_decay: float = 0.0  # L2 added to the gradient
         grad_clip: float = 0.0  # bound on the gradient's norm; 0: none
 
@@ -33,6 +35,18 @@ class Policy(Learner):
         self.config = config
         self.actor = Actor(obs, context, action, config.network)
         self.trains(actor=config.rate, weight_decay=config.weight_decay, clip=config.grad_clip)
+        if config.slow_rate > 0:
+            self.tracks("actor", tau=config.slow_rate)
+
+    @property
+    def plays(self) -> nn.Module:
+        """The actor, or its slow copy (averaged weights, Izmailov et al. 2018)."""
+        return self.slow["actor"] if self.config.slow_rate > 0 else self.actor
+
+    @torch.no_grad()
+    def act(self, obs: Tensor, z: Tensor, noise: Tensor | None = None) -> Tensor:
+        """(n, A) of who plays; with `noise` the actor's own, as it explores."""
+        return self.plays(obs, z) if noise is None else perturb(self.actor(obs, z), noise, self.config.std)
 
     def loss(self, obs: Tensor, z: Tensor, noise: Tensor, objective: Objective) -> Loss:
         unbounded = self.actor.unbounded(obs, z)

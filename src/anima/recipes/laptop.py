@@ -72,9 +72,11 @@ def humanoid() -> Recipe[Any]:
     )
     network = replace(config.policy.network, **plain)
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
+    policy = replace(policy, network=replace(network, hidden=2 * HIDDEN), slow_rate=0.002)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
     config = replace(config, foresight=10, tracking_share=0.75, alone=40_000)
+    config = replace(config, random_rewards=True, expert_share=0.4)
     return Recipe(
         "guided",
         config,

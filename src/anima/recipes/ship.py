@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
-import torch
 from tyro.conf import Positional
 
 from anima.agents import checkpoint
@@ -37,7 +36,6 @@ def ship(
     /,
     states: int = 9_000,
     sharpness: float | None = None,
-    average: bool = False,
     seed: int = 0,
 ) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
@@ -47,8 +45,6 @@ def ship(
         folder: a new folder; its name is the model's.
         states: how many states to keep, drawn uniformly from the run's replay.
         sharpness: of the weights of its reward prompts; the run's own unless given.
-        average: take the mean of the actors of the checkpoints that the run keeps: part of what an actor does
-            wrong is noise of learning (Izmailov et al. 2018).
         seed: of that draw.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -56,7 +52,6 @@ def ship(
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
-    averaged = average_actors(agent, run) if average else []
     if sharpness is not None:
         agent.config = replace(agent.config, reward_sharpness=sharpness)
     drawn = Prompter(agent, open_states(run), states, seed).states
@@ -68,7 +63,7 @@ def ship(
         save_states(beside / STATES, drawn, domain_of(agent).name)
         seal(beside)
         weights = model_hash(checkpoint.load(beside))
-        told = {"weights": weights, **provenance(run), "states": len(drawn), "averaged": averaged}
+        told = {"weights": weights, **provenance(run), "states": len(drawn)}
         write_json(beside / PROVENANCE, told)
         seal(beside)
         beside.rename(folder)
@@ -78,15 +73,6 @@ def ship(
         raise
     sizes = ", ".join(f"{f.name} {f.stat().st_size / 1e6:.2f} MB" for f in sorted(folder.iterdir()))
     print(f"{agent.name} of {run} shipped as {folder}: {sizes}; weights {weights[:16]}")
-
-
-def average_actors(agent: Any, run: Path) -> list[str]:
-    """Give an agent the mean of the actors in a run's whole checkpoints; returns which these are."""
-    folders = checkpoint.whole(run)
-    actors = [checkpoint.load(folder).get_submodule("policy.actor").state_dict() for folder in folders]
-    mean = {name: torch.stack([actor[name] for actor in actors]).mean(0) for name in actors[0]}
-    agent.policy.actor.load_state_dict(mean)
-    return [folder.name for folder in folders]
 
 
 def scores(model: Positional[str], results: Positional[Path], /) -> None:
