@@ -9,6 +9,7 @@ from test_guided import Tracked, guided, moved
 from torch import Tensor
 
 from anima.agents.foresight import foresee, one_scale, slope_of
+from anima.agents.reference import choose_reference
 from anima.data.batch import Transitions
 from anima.learners.dynamics import Dynamics
 from anima.learners.policy import Policy
@@ -32,7 +33,7 @@ def line(weight: float) -> Policy:
     return policy
 
 
-def looked(policy: Policy, steps: int, obs: Tensor) -> Any:
+def looked(policy: Policy, steps: int, obs: Tensor, goes_on: float = 1.0) -> Any:
     """In a world s' = s + a with the reward −s'², and −s² a for what follows."""
     zero = torch.zeros(len(obs), 1)
     return foresee(
@@ -41,7 +42,7 @@ def looked(policy: Policy, steps: int, obs: Tensor) -> Any:
         obs,
         [zero] * (steps + 1),
         [zero] * (steps + 1),
-        lambda h, s: -(s[:, 0] ** 2),
+        lambda h, s: (-(s[:, 0] ** 2), goes_on),
         lambda s, z, a: -(s[:, 0] ** 2) * a[:, 0],
         0.5,
     )
@@ -55,6 +56,24 @@ def test_two_steps_by_hand() -> None:
     seen = looked(line(-0.5), 2, torch.tensor([[0.4]]))
     torch.testing.assert_close(seen.obs[:, 0], torch.tensor([0.4, 0.2, 0.1]))
     assert seen.total.item() == pytest.approx(-0.04 - 0.005 + 0.25 * 0.01 * 0.05)
+
+
+def test_what_comes_after_an_end_counts_no_more() -> None:
+    """As above, but only half of the episodes go on after each step."""
+    seen = looked(line(-0.5), 2, torch.tensor([[0.4]]), goes_on=0.5)
+    assert seen.total.item() == pytest.approx(-0.04 - 0.005 / 2 + 0.25 * 0.01 * 0.05 / 4)
+
+
+def test_being_lost_is_foreseen_of_clips_not_of_goals() -> None:
+    agent = guided(foresight=3, practice=0, guide_goals=0.0, reach=1.0)
+    online, _ = agent.draw(Ahead())
+    reference = choose_reference(agent, online)
+    reward = agent.to_references(online.map_obs(agent.normalize), reference, slice(8)).args[5]
+    _, goes_on = reward(0, torch.full((8, SPACE.obs), 50.0))
+    follows = ~reference.to_goal[:8]
+    assert (goes_on[follows] < 0.01).all() and (goes_on[~follows] == 1).all()
+    _, goes_on = reward(0, agent.normalize(online.extra["ahead"][:, 0]))
+    assert (goes_on[follows] > 0.85).all()
 
 
 def test_climbing_the_slopes_climbs_the_whole_sum() -> None:
@@ -149,7 +168,7 @@ def test_all_terms_look_ahead_once_fbcpr_has_come_in() -> None:
 def test_references_advance_with_the_clip_and_goals_stay() -> None:
     agent = guided(foresight=3, practice=0, guide_goals=0.0)
     online, _ = agent.draw(Ahead())
-    reference = agent.choose_reference(online)
+    reference = choose_reference(agent, online)
     assert online.extra["ahead"].shape == (8, 3 + 4, SPACE.obs)
     climb = agent.to_references(online.map_obs(agent.normalize), reference, slice(8))
     latents = climb.args[3]

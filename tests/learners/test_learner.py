@@ -11,6 +11,7 @@ from anima.errors import BadInput
 from anima.learners import learner as learner_module
 from anima.learners.critic import Critic
 from anima.learners.learner import Diverged, Learner, Loss, together
+from anima.learners.policy import Policy
 from anima.networks.two_stream import TwoStream
 
 
@@ -152,3 +153,17 @@ def test_without_a_compiler_training_goes_on_with_one_warning(monkeypatch: pytes
     ]
     one.fit(torch.ones(1, 1))
     assert one.w.weight.item() == pytest.approx(1.1)
+
+
+def test_a_slow_actor_lags_behind_by_a_tenth_at_first_and_then_by_its_rate() -> None:
+    """After step t it moves 10 / (10 + t) of the way, but never less than its rate."""
+    policy = Policy(2, 1, 1, Policy.Config(network=TwoStream.Config(hidden=4, members=1), slow_rate=0.75))
+    policy.start(torch.Generator().manual_seed(0))
+    inputs = torch.ones(3, 2), torch.ones(3, 1), torch.zeros(3, 1)
+    slow, own = policy.slow["actor"].head[-1].bias, policy.actor.head[-1].bias
+    for share in (10 / 11, 10 / 12, 10 / 13, 0.75, 0.75):
+        before = slow.clone()
+        policy.fit(*inputs, lambda obs, z, action: (action[:, 0], {}))
+        torch.testing.assert_close(slow, before + share * (own - before))
+    assert torch.equal(policy.act(*inputs[:2]), policy.slow["actor"](*inputs[:2]))
+    assert torch.equal(policy.act(*inputs), policy.actor(*inputs[:2]))

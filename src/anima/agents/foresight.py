@@ -16,8 +16,8 @@ from anima.learners.policy import Policy
 
 World = Callable[[Tensor, Tensor], Tensor]
 """(obs, action) -> the observation a step later"""
-Reward = Callable[[int, Tensor], Tensor]
-"""(h, obs) -> (n,) of what is reached after h + 1 steps"""
+Reward = Callable[[int, Tensor], tuple[Tensor, Tensor | float]]
+"""(h, obs) -> (n,) of what is reached after h + 1 steps, and (n,) how far the episode goes on from there"""
 Value = Callable[..., Tensor]
 """(obs, z, action) -> (n,) of all that follows"""
 
@@ -44,17 +44,20 @@ def foresee(
 ) -> Foreseen:
     """Σ γ^h r_h + γ^H Q(s_H, z_H, a_H) from n states on, of the policy with `noise` (H + 1 of n, A).
 
+    What comes after a step counts as far as the episode goes on there, just as in what Q is learned from.
     `latents` are H + 1 as well. With one of them nothing is looked ahead, no world is needed, and the slope
     is that of Q itself.
     """
     states, actions, total = [obs], [], torch.zeros(len(obs), device=obs.device)
+    weight: Tensor | float = 1.0
     for h, (z, shift) in enumerate(zip(latents, noise, strict=True)):
         actions.append(policy.perturb(policy.actor(states[-1], z), shift))
         if h < len(latents) - 1:
             assert world is not None
             states.append(world(states[-1], actions[-1]))
-            total = total + discount**h * reward(h, states[-1])
-    total = total + discount ** (len(latents) - 1) * value(states[-1], latents[-1], actions[-1])
+            gained, goes_on = reward(h, states[-1])
+            total, weight = total + weight * gained, discount * weight * goes_on
+    total = total + weight * value(states[-1], latents[-1], actions[-1])
     slope = torch.cat(torch.autograd.grad(total.sum(), actions))
     return Foreseen(torch.cat(states).detach(), torch.cat(list(latents)), one_scale(slope), total.detach())
 

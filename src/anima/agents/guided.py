@@ -20,6 +20,7 @@ from anima.agents.imitation import Shown, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.agents.random_rewards import random_rewards
+from anima.agents.reference import Reference, choose_reference, near
 from anima.data.batch import Segments, Transitions
 from anima.learners.critic import Critic
 from anima.learners.dynamics import Dynamics
@@ -30,24 +31,13 @@ from anima.sim.space import Space
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
 FEW = 2  # frames learned from of a long segment, so that an update has many of them
 SAMPLED = 8192  # states over which B is evened out
+BLUR = 0.5  # distance over which being lost is foreseen, so that it has a slope
 MOMENTUM = 0.01  # of the running E[B Bᵀ] …
 LITTLE = 0.1  # … to whose diagonal this share of its mean is added before it is inverted
 
 
 Climb = Callable[[], Foreseen]
 """What the actor climbs in some rows, everything random about it already drawn"""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What n bodies should be near, and how near they came."""
-
-    z: Tensor  # (n, d) the latent that encodes it
-    next_z: Tensor  # (n, d) the same a step later
-    reward: Tensor  # (n,) of being near
-    lost: Tensor  # (n,) bool: too far from a clip
-    to_goal: Tensor  # (n,) bool: a goal, not a frame of a clip
-    goal: Tensor  # (n, O) it, where it is one
 
 
 @agent("guided")
@@ -160,7 +150,7 @@ class Guided(FBCPR):
         self.updates += 1
         done = int(self.updates) - self.config.alone
         online = replace(online, z=online.extra["z"])
-        reference = self.choose_reference(online)
+        reference = choose_reference(self, online)
         online = online.map_obs(self.normalize)
         guide_fits, z = self.guide_fits(online, reference), reference.z
         expert = expert.map_obs(self.normalize)
@@ -178,29 +168,6 @@ class Guided(FBCPR):
         if int(self.updates) % self.config.delay == 0 and self.practiced:
             metrics |= self.climb(online, reference, z, share, shown(self, online, expert, expert_z, helped))
         return metrics
-
-    @torch.no_grad()
-    def choose_reference(self, online: Transitions) -> Reference:
-        """What each body should be near.
-
-        Rows that follow a clip keep its frames; a share of them, and all others, get goals: states of the
-        batch, or what the body itself came to later, which lets it learn to stay as it is, and small steps.
-        """
-        n, pose = len(online.obs), self.space.parts["pose"]
-        own = self.draws.rand(n, 1) < self.config.own_goals
-        goal = torch.where(own, online.extra["future"][:, 0], online.next_obs[self.draws.randperm(n)])
-        distance = online.extra["distance"][:, 0]
-        to_goal = (self.draws.rand(n, 1)[:, 0] < self.config.guide_goals) | (distance < 0)
-        away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
-        goal_z = self.project(self.embed(self.normalize(goal)))
-        swap = to_goal[:, None]
-        reward = self.near(torch.where(to_goal, away, distance))
-        z, next_z = (torch.where(swap, goal_z, online.extra[key]) for key in ("z", "next_z"))
-        return Reference(z, next_z, reward, online.terminated & ~to_goal, to_goal, goal)
-
-    def near(self, distance: Tensor) -> Tensor:
-        """The reward of being so far from a reference; its slope reaches from lying to standing."""
-        return 1 / (1 + (distance / self.config.kernel).square())
 
     @property
     def practiced(self) -> bool:
@@ -227,10 +194,11 @@ class Guided(FBCPR):
                 latents.append(torch.where(to_goal[:, None], to.z[rows], z))
                 targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h])[:, pose])
 
-        def near(h: int, obs: Tensor) -> Tensor:
-            return self.near((self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1))
+        def reward(h: int, obs: Tensor) -> tuple[Tensor, Tensor]:
+            away = (self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1)
+            return near(away, c.kernel), torch.sigmoid((c.reach - away) / BLUR).masked_fill(to_goal, 1.0)
 
-        return self.ahead_of(online.obs[rows], latents, near, self.guide.value, c.guide_discount)
+        return self.ahead_of(online.obs[rows], latents, reward, self.guide.value, c.guide_discount)
 
     def to_rewards(self, online: Transitions, z: Tensor, rows: slice) -> Climb:
         """What the policy would come to of the rewards that latents stand for."""
@@ -244,8 +212,8 @@ class Guided(FBCPR):
                 spread.diagonal().add_(LITTLE * spread.diagonal().mean())
                 weights = torch.linalg.solve(spread, z[rows].mT).mT
 
-        def implied(h: int, obs: Tensor) -> Tensor:
-            return (self.embed(obs) * weights).sum(-1)
+        def implied(h: int, obs: Tensor) -> tuple[Tensor, float]:
+            return (self.embed(obs) * weights).sum(-1), 1.0
 
         return self.ahead_of(online.obs[rows], latents, implied, self.measure.value, self.config.discount)
 

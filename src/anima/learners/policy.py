@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from anima.learners.learner import Learner, Loss
 from anima.networks.two_stream import Actor, TwoStream, perturb
 
+FIRST = 10  # steps: a slow copy moves the share FIRST / (FIRST + steps so far) at first
+
 Objective = Callable[[Tensor, Tensor, Tensor], Loss]
 """(obs, z, action) -> the (n,) or scalar value to climb, and metrics"""
 
@@ -37,6 +39,13 @@ class Policy(Learner):
         self.trains(actor=config.rate, weight_decay=config.weight_decay, clip=config.grad_clip)
         if config.slow_rate > 0:
             self.tracks("actor", tau=config.slow_rate)
+
+    def follow(self) -> None:
+        """The slow copy averages over a tenth of all steps at first, so that it does not lag behind."""
+        if self.slow:
+            steps = float(self.optimizer.state[next(self.actor.parameters())]["step"])
+            self._tau = max(self.config.slow_rate, FIRST / (FIRST + steps))
+        super().follow()
 
     @property
     def plays(self) -> nn.Module:
