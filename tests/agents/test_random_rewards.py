@@ -37,9 +37,9 @@ def test_latents_are_what_a_prompt_would_give() -> None:
     agent.draws.generator.set_state(state)
     reward = random_rewards(16, obs, list(agent.space.parts.values()), agent.draws)
     agent.normalize.settle(torch.randn(1000, agent.space.obs))
-    prompted = [
-        agent.prompt_reward(agent.normalize.undo(obs, slice(None)).numpy(), r.numpy()) for r in reward
-    ]
+    weights = torch.softmax(module.SHARPNESS * reward, 1).numpy()
+    states = agent.normalize.undo(obs, slice(None)).numpy()
+    prompted = [agent.prompt_reward(states, r, w) for r, w in zip(reward.numpy(), weights, strict=True)]
     torch.testing.assert_close(z, torch.cat([torch.from_numpy(p) for p in prompted]), rtol=1e-3, atol=1e-3)
 
 

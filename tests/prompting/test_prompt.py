@@ -145,9 +145,23 @@ def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Pat
 
 def test_what_is_rewarded_in_passing_counts_for_little() -> None:
     """Windows of 2 states with means of 0.5 and 0.4: half of a weight is a state's own, half the mean's."""
-    weights = lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, 20.0)
     expected = np.exp([5 + 5, 5 + 5, 8 + 4, 0 + 4])
-    assert weights == pytest.approx(expected / expected.sum())
+    expected /= expected.sum()
+    decide = 1 / np.square(expected).sum()  # 1.6 of 4
+    assert lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, decide / 4) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_share_of_the_states_decides_whatever_the_scale() -> None:
+    reward = np.random.default_rng(0).random(1000)
+    weights = lasting(reward, 4, 0.05)
+    assert 1 / np.square(weights).sum() == pytest.approx(50, rel=1e-6)
+    assert lasting(300 * reward - 7, 4, 0.05) == pytest.approx(weights, rel=1e-6)
+
+
+def test_where_many_are_the_best_all_of_these_decide() -> None:
+    reward = np.zeros(400)
+    reward[100:200] = 1.0
+    assert lasting(reward, 4, 0.01) == pytest.approx(reward / 100)
 
 
 def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
@@ -157,17 +171,8 @@ def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
     states = prompter.states
     assert states.window == 4
     reward = relabel(task, states)
-    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4, 10.0))
+    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4, agent.config.reward_share))
     assert np.array_equal(prompter.reward_context(task), expected)
-
-
-def test_sharp_weights_ask_for_the_best_state_alone(run_folder: Path) -> None:
-    agent = load(run_folder)
-    agent.config = replace(agent.config, reward_sharpness=1e4)
-    states = open_states(run_folder).states(50, np.random.default_rng(0))
-    reward = np.linspace(0, 1, len(states.obs))
-    best = agent.prompt_goal(states.obs[-1:])
-    np.testing.assert_allclose(agent.prompt_reward(states.obs, reward), best, rtol=1e-4, atol=1e-5)
 
 
 def test_bad_files_of_states_are_refused(tmp_path: Path) -> None:

@@ -123,15 +123,6 @@ def test_a_model_acts_like_its_run_at_a_quarter_of_the_size(run: Path, model: Pa
     assert written["weights/normalize.mean"].dtype == np.float32
 
 
-def test_a_model_may_prompt_more_sharply_than_its_run(run: Path, tmp_path: Path) -> None:
-    main(["ship", str(run), str(tmp_path / "sharp"), "--states", "50", "--sharpness", "25"])
-    assert anima.load(tmp_path / "sharp").config.reward_sharpness == 25
-    assert anima.load(run).config.reward_sharpness == 10
-    with pytest.raises(SystemExit):
-        main(["ship", str(run), str(tmp_path / "blunt"), "--states", "50", "--sharpness", "-1"])
-    assert not (tmp_path / "blunt").exists()
-
-
 def test_a_model_says_where_it_comes_from(run: Path, model: Path) -> None:
     told = json.loads((model / "provenance.json").read_text())
     assert told["weights"] == model_hash(anima.load(model))  # type: ignore[arg-type]

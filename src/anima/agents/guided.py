@@ -19,7 +19,7 @@ from anima.agents.foresight import Foreseen, Reward, Value, foresee, slope_of
 from anima.agents.imitation import Shown, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
-from anima.agents.random_rewards import random_rewards
+from anima.agents.random_rewards import SHARPNESS, random_rewards
 from anima.agents.reference import Reference, choose_reference, near
 from anima.data.batch import Segments, Transitions
 from anima.learners.critic import Critic
@@ -124,7 +124,7 @@ class Guided(FBCPR):
         if self.config.guidance_weight == 0 or not self.config.random_rewards:
             return super().others(next_obs)
         reward = random_rewards(len(next_obs), next_obs, list(self.space.parts.values()), self.draws)
-        weight = reward * torch.softmax(self.config.reward_sharpness * reward, 1)
+        weight = reward * torch.softmax(SHARPNESS * reward, 1)
         return self.project(weight @ self.embed(next_obs))
 
     @property

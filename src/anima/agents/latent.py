@@ -22,6 +22,7 @@ from anima.rotation import Array
 from anima.sim.space import Space
 
 KEPT = 8  # frames of a segment, at most, that an update learns from
+SHARPNESS = 10.0  # of the published weights of rewards
 CHUNK = 65_536  # states embedded at a time, which bounds the memory of a prompt
 
 
@@ -35,7 +36,7 @@ class LatentAgent(Agent):
         segment: int = 8  # frames that one latent of a motion encodes
         reward_window: int = 1  # a reward prompt weighs a state by its own reward and the mean of a window of
         # so many, 4 steps apart, on its path; 1: by its own alone, as published
-        reward_sharpness: float = 10.0  # k of the weights exp(k r) there
+        reward_share: float = 0.005  # with windows: the share of all states that a prompt is decided by
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')
         )
@@ -53,8 +54,8 @@ class LatentAgent(Agent):
         super().__init__(space, config, seed, device)
         if config.reward_window < 1:
             raise BadInput(f"reward_window is {config.reward_window}; a window has at least one state")
-        if not config.reward_sharpness > 0:
-            raise BadInput(f"reward_sharpness is {config.reward_sharpness}; give a positive number")
+        if not 0 < config.reward_share <= 1:
+            raise BadInput(f"reward_share is {config.reward_share}; give a share above 0, at most 1")
         self.context_steps = config.latent_steps
         self.normalize = Normalizer(space.obs) if config.normalize_obs else Unchanged()
         self.ring = LatentRing(config.ring, config.latent)
@@ -151,15 +152,14 @@ class LatentAgent(Agent):
     ) -> Array:
         """States (N, O) and their rewards (N,) -> (1, d): project Σ w r B(s).
 
-        "softmax" weighs by exp(k r), which favors the best states (k is `reward_sharpness`); "none" is plain
-        regression.
+        "softmax" weighs by exp(10 r), as published, which favors the best states; "none" is plain regression.
         """
         states = np.asarray(next_obs)
         rewards = to_torch(np.reshape(reward, (1, -1)), len(states), "the reward", self.draws.device)[0]
         if not isinstance(weighting, str):
             rewards = rewards * to_torch(np.reshape(weighting, (1, -1)), len(states), "the weighting")[0]
         elif weighting == "softmax":
-            rewards = rewards * torch.softmax(self.config.reward_sharpness * rewards, 0)
+            rewards = rewards * torch.softmax(SHARPNESS * rewards, 0)
         elif weighting != "none":
             raise BadInput(
                 f"weighting {weighting!r} is unknown: use 'softmax', 'none' or an array of weights"

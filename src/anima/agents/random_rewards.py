@@ -8,6 +8,7 @@ from torch import Tensor
 from anima.agents.draws import Draws
 
 MOST = 4  # numbers of the observation that a reward looks at
+SHARPNESS = 30.0  # of the weights of states; a batch has few that please a reward
 WIDTH = 0.5  # deviations from what is wanted at which a reward has fallen to a half
 
 

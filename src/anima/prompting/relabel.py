@@ -16,6 +16,9 @@ from anima.errors import BadInput
 from anima.rotation import Array
 
 SAMPLES = 100_000  # states that a reward is computed on, as published
+STEEPEST = 1e4  # the largest exponent of a softmax that is tried, …
+HALVINGS = 40  # … and how often it is halved
+TINY = 1e-12
 
 
 class Source(Protocol):
@@ -29,14 +32,27 @@ def relabel(task: Task, states: States) -> Array:
     return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
 
 
-def lasting(rewards: Array, window: int, sharpness: float) -> Array:
-    """(N,) weights of states, a softmax as published, but half by the mean reward of the window each is in.
+def lasting(rewards: Array, window: int, share: float) -> Array:
+    """(N,) weights of states: a softmax, half by the own reward, half by the mean of the window each is in.
 
-    What is rewarded in passing, on the way of another behavior, so counts for less.
+    What is rewarded in passing, on the way of another behavior, so counts for less. The softmax is so sharp
+    that a `share` of the states decides, whatever the scale of the reward.
     """
     mean = np.repeat(rewards.reshape(-1, window).mean(1), window)
-    both = sharpness * (rewards + mean) / 2
-    weights = np.exp(both - both.max())
+    return sharpened((rewards + mean) / 2, share * len(rewards))
+
+
+def sharpened(values: Array, count: float) -> Array:
+    """softmax(k values), k such that 1 / Σ w², how many decide, is `count`, or as many as are the best."""
+    below = values - values.max()
+    low, high = 0.0, STEEPEST / max(-below.min(), TINY)
+    for _ in range(HALVINGS):
+        k = (low + high) / 2
+        weights = np.exp(k * below)
+        if weights.sum() ** 2 > count * np.square(weights).sum():
+            low = k
+        else:
+            high = k
     return weights / weights.sum()
 
 

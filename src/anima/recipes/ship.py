@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +34,6 @@ def ship(
     folder: Positional[Path],
     /,
     states: int = 9_000,
-    sharpness: float | None = None,
     seed: int = 0,
 ) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
@@ -44,7 +42,6 @@ def ship(
         run: the run; its library should still be where it was, to be described.
         folder: a new folder; its name is the model's.
         states: how many states to keep, drawn uniformly from the run's replay.
-        sharpness: of the weights of its reward prompts; the run's own unless given.
         seed: of that draw.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -52,8 +49,6 @@ def ship(
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
-    if sharpness is not None:
-        agent.config = replace(agent.config, reward_sharpness=sharpness)
     drawn = Prompter(agent, open_states(run), states, seed).states
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
