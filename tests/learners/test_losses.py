@@ -11,7 +11,14 @@ from anima.learners.critic import Critic
 from anima.learners.discriminator import Discriminator
 from anima.learners.pessimism import disagreement, pessimistic
 from anima.learners.policy import Policy
-from anima.learners.successor import Successor, implied_reward, measure_loss, orthonormality_loss, value_loss
+from anima.learners.successor import (
+    Successor,
+    implied_reward,
+    measure_loss,
+    moment_loss,
+    orthonormality_loss,
+    value_loss,
+)
 from anima.networks.mlp import BackwardMap
 from anima.networks.two_stream import TwoStream
 
@@ -62,6 +69,15 @@ def test_orthonormality_loss() -> None:
     assert loss.item() == pytest.approx(-2.5)
 
 
+def test_the_loss_by_a_known_moment_is_that_of_a_batch_over_all_pairs() -> None:
+    """With Σ = BᵀB/n the squares of all pairs are in it, those of a state with itself too."""
+    generator = torch.Generator().manual_seed(0)
+    f, b, target = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 3), (5, 3), (5, 3)))
+    loss, _ = moment_loss(f, b, target, b.mT @ b / 5)
+    squares = 0.5 * ((f - target) @ b.mT).square().sum() / 25
+    torch.testing.assert_close(loss, squares - (f * b).sum(-1).mean(1).sum())
+
+
 def test_value_loss() -> None:
     """F_1·z = (2, 0), F_2·z = (1, 1), target (1, 1): ½ [(1 + 1)/2 + 0] = 0.5."""
     f = torch.tensor([[[1.0], [0.0]], [[0.5], [1.0]]])
@@ -71,7 +87,7 @@ def test_value_loss() -> None:
 def test_implied_reward() -> None:
     """B = (2, 0), (0, 1): Σ = BᵀB/2 = diag(2, ½), inverse diag(½, 2). z = (3, 4): 2 · ½ · 3, 1 · 2 · 4."""
     b = torch.tensor([[2.0, 0.0], [0.0, 1.0]])
-    assert implied_reward(b, b.mT @ b, torch.tensor([[3.0, 4.0]] * 2)).tolist() == [3.0, 8.0]
+    assert implied_reward(b, b.mT @ b / 2, torch.tensor([[3.0, 4.0]] * 2)).tolist() == [3.0, 8.0]
 
 
 class Fixed(nn.Module):

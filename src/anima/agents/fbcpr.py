@@ -89,9 +89,13 @@ class FBCPR(FB):
         for_task, for_style = (self.policy.perturb(mean, self.noise(z)) for _ in range(2))
         reward = self.style.reward(online.obs, z)
         return (
-            partial(self.measure.fit, online, z, for_task, discount),
+            partial(self.measure.fit, online, z, for_task, discount, self.moment(online.next_obs)),
             partial(self.critic.fit, online, z, reward, for_style, discount),
         )
+
+    def moment(self, next_obs: Tensor) -> Tensor | None:
+        """E[B Bᵀ], where it is known better than a batch tells"""
+        return None
 
     def objective(self, obs: Tensor, z: Tensor, action: Tensor) -> Loss:
         """What the actor climbs: the task's value, plus style on the task's own scale."""

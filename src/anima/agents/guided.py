@@ -204,18 +204,26 @@ class Guided(FBCPR):
         """What the policy would come to of the rewards that latents stand for."""
         latents = [z[rows]] * (self.config.foresight + 1)
         if self.config.foresight > 0:
-            with torch.no_grad():
-                b = self.embed(online.next_obs)
-                moment = 1.0 if not self.spread.any() else MOMENTUM
-                self.spread.lerp_(b.mT @ b / len(b), moment)
-                spread = self.spread.clone()
-                spread.diagonal().add_(LITTLE * spread.diagonal().mean())
-                weights = torch.linalg.solve(spread, z[rows].mT).mT
+            weights = torch.linalg.solve(self.evened(), z[rows].mT).mT
 
         def implied(h: int, obs: Tensor) -> tuple[Tensor, float]:
             return (self.embed(obs) * weights).sum(-1), 1.0
 
         return self.ahead_of(online.obs[rows], latents, implied, self.measure.value, self.config.discount)
+
+    @torch.no_grad()
+    def moment(self, next_obs: Tensor) -> Tensor | None:
+        if self.config.guidance_weight == 0 or self.config.foresight == 0:
+            return None
+        b = self.embed(next_obs)
+        self.spread.lerp_(b.mT @ b / len(b), MOMENTUM if self.spread.any() else 1.0)
+        return self.evened() if self.config.measure.backward_rate == 0 else None
+
+    def evened(self) -> Tensor:
+        """(d, d) E[B Bᵀ] of many updates, with a little on its diagonal, so that it can be inverted."""
+        return self.spread + LITTLE * self.spread.diagonal().mean() * torch.eye(
+            len(self.spread), device=self.spread.device
+        )
 
     def ahead_of(
         self, obs: Tensor, latents: list[Tensor], reward: Reward, value: Value, discount: float

@@ -47,8 +47,18 @@ class Successor(Learner):
         )
         self.tracks("forward_map", "backward_map", tau=config.slow_rate)
 
-    def loss(self, batch: Transitions, z: Tensor, next_action: Tensor, discount: float) -> Loss:
-        """FB + orthonormality + Fz; the measure is compared at the batch's own n next states."""
+    def loss(
+        self,
+        batch: Transitions,
+        z: Tensor,
+        next_action: Tensor,
+        discount: float,
+        moment: Tensor | None = None,
+    ) -> Loss:
+        """FB + orthonormality + Fz; the measure is compared at the batch's own n next states.
+
+        Where E[B Bᵀ] is known better than these n tell, as a `moment` (d, d), it is compared everywhere.
+        """
         future = discount * ~batch.terminated
         with torch.no_grad():
             next_f = self.slow["forward_map"](batch.next_obs, z, next_action)  # (m, n, d)
@@ -59,14 +69,18 @@ class Successor(Learner):
         f = self.forward_map(batch.obs, z, batch.action)
         b = self.backward_map(batch.next_obs)
         covariance = b.mT @ b  # (d, d), not divided by n
-        measured, metrics = measure_loss(f, b, target)
+        if moment is None:
+            measured, metrics = measure_loss(f, b, target)
+            moment = covariance / len(b)
+        else:
+            measured, metrics = moment_loss(f, b, future[:, None] * next_f.mean(0), moment)
         orthonormal, more = orthonormality_loss(b, covariance)
         loss = measured + self.config.orthonormality * orthonormal
         metrics |= more | {"next_measure": next_measure, "z_norm": z.norm(dim=-1).mean()}
         if self.config.value_weight > 0:
             with torch.no_grad():
                 next_value = pessimistic((next_f * z).sum(-1), self.config.pessimism)
-                value = implied_reward(b, covariance, z) + future * next_value
+                value = implied_reward(b, moment, z) + future * next_value
             metrics["value_loss"] = value_loss(f, z, value)
             loss = loss + self.config.value_weight * metrics["value_loss"]
         return loss, metrics
@@ -124,6 +138,21 @@ def measure_loss(f: Tensor, b: Tensor, target: Tensor) -> Loss:
     }
 
 
+def moment_loss(f: Tensor, b: Tensor, target: Tensor, moment: Tensor) -> Loss:
+    """½ Σ_k mean_i Δ_kᵀ Σ Δ_k − Σ_k mean_i F_k·B, with Δ_k = F_k − target: `measure_loss` over all states.
+
+    F is (m, n, d), B (n, d), target (n, d), Σ (d, d).
+    """
+    change = f - target
+    elsewhere = 0.5 * (change @ moment * change).sum(-1).mean(-1).sum()
+    here = -(f * b).sum(-1).mean(-1).sum()
+    return elsewhere + here, {
+        "offdiagonal": elsewhere,
+        "diagonal": here,
+        "forward": f[0].detach().mean(),
+    }
+
+
 def orthonormality_loss(b: Tensor, covariance: Tensor) -> Loss:
     """½ mean_{i≠j} (B_i·B_j)² − mean_i |B_i|², from B (n, d) and BᵀB (d, d), as |B Bᵀ|² = |BᵀB|²."""
     n = len(b)
@@ -146,6 +175,6 @@ def value_loss(f: Tensor, z: Tensor, target: Tensor) -> Tensor:
     return 0.5 * F.mse_loss(value, target.expand_as(value), reduction="sum") / len(target)
 
 
-def implied_reward(b: Tensor, covariance: Tensor, z: Tensor) -> Tensor:
-    """(n,) B(s')ᵀ Σ⁻¹ z, the reward for which π_z is meant, with Σ = BᵀB/n"""
-    return (b @ torch.linalg.inv(covariance / len(b)) * z).sum(-1)
+def implied_reward(b: Tensor, moment: Tensor, z: Tensor) -> Tensor:
+    """(n,) B(s')ᵀ Σ⁻¹ z, the reward for which π_z is meant, with Σ = E[B Bᵀ]"""
+    return (b @ torch.linalg.inv(moment) * z).sum(-1)
