@@ -36,7 +36,7 @@ class LatentAgent(Agent):
         segment: int = 8  # frames that one latent of a motion encodes
         reward_window: int = 1  # a reward prompt weighs a state by its own reward and the mean of a window of
         # so many, 4 steps apart, on its path; 1: by its own alone, as published
-        reward_share: float = 0.005  # with windows: the share of all states that a prompt is decided by
+        reward_share: float = 0.01  # with windows: the share of all states that a prompt is decided by
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')
         )

@@ -23,6 +23,7 @@ from anima.errors import BadInput
 from anima.rotation import Array
 
 REACHED = ("next_qpos", "next_qvel", "action")
+ROUNDED = (128, 32, 32)  # steps of a unit (m or rad, a second, of control) that a small file keeps of these
 
 
 @dataclass(frozen=True)
@@ -120,11 +121,12 @@ class Offline:
 
 
 def save_states(path: Path, states: States, domain: str) -> None:
-    """A small file of states that `Offline` reads: half precision, observations left to be computed again."""
+    """A small file of states that `Offline` reads: rounded halves, observations left to be computed again."""
     columns = dict(zip(REACHED, (states.qpos, states.qvel, states.action), strict=True))
     if not all((np.abs(column) <= np.finfo(np.float16).max).all() for column in columns.values()):
         raise BadInput(f"some state holds numbers that half precision cannot: {path} is not written")
-    halves = {name: np.asarray(column, np.float16) for name, column in columns.items()}
+    steps = zip(columns.items(), ROUNDED, strict=True)
+    halves = {name: (np.round(column * step) / step).astype(np.float16) for (name, column), step in steps}
     content = io.BytesIO()
     told = {"domain": np.array(domain), "window": np.array(states.window)}
     np.savez_compressed(content, **told, **halves)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ def ship(
     run: Positional[Path],
     folder: Positional[Path],
     /,
-    states: int = 9_000,
+    states: int = 18_000,
     seed: int = 0,
 ) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
