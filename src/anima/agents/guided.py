@@ -217,13 +217,12 @@ class Guided(FBCPR):
             return None
         b = self.embed(next_obs)
         self.spread.lerp_(b.mT @ b / len(b), MOMENTUM if self.spread.any() else 1.0)
-        return self.evened() if self.config.measure.backward_rate == 0 else None
+        stays = self.config.measure.backward_rate == 0 and self.config.measure.pessimism == 0
+        return self.evened() if stays else None
 
     def evened(self) -> Tensor:
         """(d, d) E[B Bᵀ] of many updates, with a little on its diagonal, so that it can be inverted."""
-        return self.spread + LITTLE * self.spread.diagonal().mean() * torch.eye(
-            len(self.spread), device=self.spread.device
-        )
+        return self.spread + torch.diag_embed(LITTLE * self.spread.diagonal().mean().expand(len(self.spread)))
 
     def ahead_of(
         self, obs: Tensor, latents: list[Tensor], reward: Reward, value: Value, discount: float

@@ -62,21 +62,19 @@ class Successor(Learner):
         future = discount * ~batch.terminated
         with torch.no_grad():
             next_f = self.slow["forward_map"](batch.next_obs, z, next_action)  # (m, n, d)
-            next_b = self.slow["backward_map"](batch.next_obs)  # (n, d)
-            target = self._measure(next_f, next_b)
-            next_measure = target.mean()
-            target *= future[:, None]
         f = self.forward_map(batch.obs, z, batch.action)
         b = self.backward_map(batch.next_obs)
         covariance = b.mT @ b  # (d, d), not divided by n
         if moment is None:
-            measured, metrics = measure_loss(f, b, target)
+            target = self._measure(next_f, batch.next_obs)
+            measured, metrics = measure_loss(f, b, future[:, None] * target)
+            metrics["next_measure"] = target.mean()
             moment = covariance / len(b)
         else:
             measured, metrics = moment_loss(f, b, future[:, None] * next_f.mean(0), moment)
         orthonormal, more = orthonormality_loss(b, covariance)
         loss = measured + self.config.orthonormality * orthonormal
-        metrics |= more | {"next_measure": next_measure, "z_norm": z.norm(dim=-1).mean()}
+        metrics |= more | {"z_norm": z.norm(dim=-1).mean()}
         if self.config.value_weight > 0:
             with torch.no_grad():
                 next_value = pessimistic((next_f * z).sum(-1), self.config.pessimism)
@@ -85,8 +83,10 @@ class Successor(Learner):
             loss = loss + self.config.value_weight * metrics["value_loss"]
         return loss, metrics
 
-    def _measure(self, f: Tensor, b: Tensor) -> Tensor:
-        """(n, n) pessimistic F Bᵀ; without pessimism the mean moves inside and saves products."""
+    @torch.no_grad()
+    def _measure(self, f: Tensor, obs: Tensor) -> Tensor:
+        """(n, n) pessimistic F B(s)ᵀ of slow copies; without pessimism the mean moves inside, which is less."""
+        b = self.slow["backward_map"](obs)
         if self.config.pessimism == 0:
             return f.mean(0) @ b.mT
         return pessimistic(f @ b.mT, self.config.pessimism)
