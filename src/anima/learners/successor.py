@@ -85,7 +85,7 @@ class Successor(Learner):
 
     @torch.no_grad()
     def _measure(self, f: Tensor, obs: Tensor) -> Tensor:
-        """(n, n) pessimistic F B(s)ᵀ of slow copies; without pessimism the mean moves inside, which is less."""
+        """(n, n) pessimistic F B(s)ᵀ of slow copies; without pessimism their mean does."""
         b = self.slow["backward_map"](obs)
         if self.config.pessimism == 0:
             return f.mean(0) @ b.mT
