@@ -148,20 +148,20 @@ def test_what_is_rewarded_in_passing_counts_for_little() -> None:
     expected = np.exp([5 + 5, 5 + 5, 8 + 4, 0 + 4])
     expected /= expected.sum()
     decide = 1 / np.square(expected).sum()  # 1.6 of 4
-    assert lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, decide / 4) == pytest.approx(expected, rel=1e-6)
+    assert lasting(np.array([0.5, 0.5, 0.8, 0.0]), 2, decide) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_share_of_the_states_decides_whatever_the_scale() -> None:
+def test_as_many_states_decide_whatever_the_scale() -> None:
     reward = np.random.default_rng(0).random(1000)
-    weights = lasting(reward, 4, 0.05)
+    weights = lasting(reward, 4, 50)
     assert 1 / np.square(weights).sum() == pytest.approx(50, rel=1e-6)
-    assert lasting(300 * reward - 7, 4, 0.05) == pytest.approx(weights, rel=1e-6)
+    assert lasting(300 * reward - 7, 4, 50) == pytest.approx(weights, rel=1e-6)
 
 
 def test_where_many_are_the_best_all_of_these_decide() -> None:
     reward = np.zeros(400)
     reward[100:200] = 1.0
-    assert lasting(reward, 4, 0.01) == pytest.approx(reward / 100)
+    assert lasting(reward, 4, 4) == pytest.approx(reward / 100)
 
 
 def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
@@ -171,7 +171,7 @@ def test_an_agent_may_weigh_windows(run_folder: Path) -> None:
     states = prompter.states
     assert states.window == 4
     reward = relabel(task, states)
-    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4, agent.config.reward_share))
+    expected = agent.prompt_reward(states.obs, reward, lasting(reward, 4, agent.config.reward_states))
     assert np.array_equal(prompter.reward_context(task), expected)
 
 

@@ -36,7 +36,7 @@ class LatentAgent(Agent):
         segment: int = 8  # frames that one latent of a motion encodes
         reward_window: int = 1  # a reward prompt weighs a state by its own reward and the mean of a window of
         # so many, 4 steps apart, on its path; 1: by its own alone, as published
-        reward_share: float = 0.01  # with windows: the share of all states that a prompt is decided by
+        reward_states: int = 100  # with windows: about so many of all states decide a prompt
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')
         )
@@ -54,8 +54,8 @@ class LatentAgent(Agent):
         super().__init__(space, config, seed, device)
         if config.reward_window < 1:
             raise BadInput(f"reward_window is {config.reward_window}; a window has at least one state")
-        if not 0 < config.reward_share <= 1:
-            raise BadInput(f"reward_share is {config.reward_share}; give a share above 0, at most 1")
+        if config.reward_states < 1:
+            raise BadInput(f"reward_states is {config.reward_states}; at least one state must decide")
         self.context_steps = config.latent_steps
         self.normalize = Normalizer(space.obs) if config.normalize_obs else Unchanged()
         self.ring = LatentRing(config.ring, config.latent)

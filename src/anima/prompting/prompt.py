@@ -62,7 +62,7 @@ class Prompter:
         rewards = relabel(task, self.states)
         if self.states.window == 1:
             return self.agent.prompt_reward(self.states.obs, rewards)
-        weights = lasting(rewards, self.states.window, self.agent.config.reward_share)
+        weights = lasting(rewards, self.states.window, self.agent.config.reward_states)
         return self.agent.prompt_reward(self.states.obs, rewards, weights)
 
     def goal_context(self, obs: Array) -> Array:

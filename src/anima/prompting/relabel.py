@@ -32,14 +32,14 @@ def relabel(task: Task, states: States) -> Array:
     return check_informative(task.on(states.qpos, states.qvel, states.action), task.name)
 
 
-def lasting(rewards: Array, window: int, share: float) -> Array:
+def lasting(rewards: Array, window: int, count: float) -> Array:
     """(N,) weights of states: a softmax, half by the own reward, half by the mean of the window each is in.
 
     What is rewarded in passing, on the way of another behavior, so counts for less. The softmax is so sharp
-    that a `share` of the states decides, whatever the scale of the reward.
+    that `count` states decide, whatever the scale of the reward.
     """
     mean = np.repeat(rewards.reshape(-1, window).mean(1), window)
-    return sharpened((rewards + mean) / 2, share * len(rewards))
+    return sharpened((rewards + mean) / 2, count)
 
 
 def sharpened(values: Array, count: float) -> Array:

@@ -61,7 +61,7 @@ def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
 def humanoid() -> Recipe[Any]:
     """Guided FB-CPR on motion capture: a humanoid that two CPU cores can train overnight."""
     config = narrowed(default_config("guided"), HIDDEN, latent=2 * LATENT, batch=BATCH)
-    config = replace(config, reward_window=16, reward_share=0.005)
+    config = replace(config, reward_window=16)
     plain = {"embedding_layers": 0, "hidden_layers": 2}
     critic = replace(config.critic, network=replace(config.critic.network, **plain), rate=RATE)
     measure = replace(
@@ -69,6 +69,7 @@ def humanoid() -> Recipe[Any]:
         forward=replace(config.measure.forward, **plain),
         forward_rate=RATE,
         backward_rate=0.0,
+        slow_rate=0.02,
     )
     network = replace(config.policy.network, **plain)
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
@@ -76,7 +77,7 @@ def humanoid() -> Recipe[Any]:
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
     config = replace(config, foresight=10, tracking_share=0.75, alone=40_000)
-    config = replace(config, random_rewards=True, expert_share=0.4)
+    config = replace(config, random_rewards=True, expert_share=0.5, behavior=64, lead=True)
     return Recipe(
         "guided",
         config,
