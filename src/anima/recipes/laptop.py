@@ -71,9 +71,9 @@ def humanoid() -> Recipe[Any]:
         backward_rate=0.0,
         slow_rate=0.02,
     )
-    network = replace(config.policy.network, **plain)
+    network = replace(config.policy.network, **plain, hidden=2 * HIDDEN)
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
-    policy = replace(policy, network=replace(network, hidden=2 * HIDDEN), slow_rate=0.002)
+    policy = replace(policy, slow_rate=0.002)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
     config = replace(config, foresight=10, tracking_share=0.75, alone=40_000)
