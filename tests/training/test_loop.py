@@ -23,7 +23,7 @@ from anima.prompting.relabel import open_states
 from anima.recipes.recipe import Recipe, build, evaluations, from_json
 from anima.training.log import read_rows
 from anima.training.loop import train
-from anima.training.priorities import Prioritize
+from anima.training.priorities import Follows
 from anima.training.run import Run
 
 Tiny = Callable[..., Recipe[Any]]
@@ -98,7 +98,7 @@ def test_priorities_reach_segments_and_starts(tiny: Tiny, tmp_path: Path) -> Non
     _, data, collector, _ = begin(recipe, tmp_path / "run")
     # one clip far away in its bin, 99 others together in another: the one is drawn half of the time
     far = dict.fromkeys(data.clips.clips.names, 0.6) | {"reach-007": 4.0}
-    priorities = Prioritize(collector.domain, data.clips, Trials(collector.env.start), collector)
+    priorities = Follows(collector.domain, data.clips, Trials(collector.env.start), collector)
     assert priorities(object()) == {} and not data.clips.distances  # an agent that follows no motions
     priorities.reweigh(far)
     drawn = data.expert.draw(400, 4, torch.Generator().manual_seed(0))
@@ -110,13 +110,14 @@ def test_priorities_reach_segments_and_starts(tiny: Tiny, tmp_path: Path) -> Non
     assert 0.4 < share < 0.6
 
 
-def test_training_is_measured_on_the_way(tiny: Tiny, tmp_path: Path) -> None:
-    recipe = tiny("fbcpr", evaluate_every=400)
+@pytest.mark.parametrize("prioritize", [True, False])
+def test_training_is_measured_on_the_way(tiny: Tiny, tmp_path: Path, prioritize: bool) -> None:
+    recipe = replace(tiny("fbcpr", evaluate_every=400), prioritize=prioritize)
     agent, data, collector, run = begin(recipe, tmp_path / "run")
     train(agent, data, recipe.schedule, run, collector, evaluations(recipe, data, collector))
     scores = read_rows(tmp_path / "run" / "log.jsonl")[-2:]
     assert 0 < scores[0]["tracking/emd"] < 2.9  # the square's diagonal
-    assert set(data.clips.distances) == set(data.clips.clips.names)
+    assert set(data.clips.distances) == (set(data.clips.clips.names) if prioritize else set())
     assert 0 <= scores[1]["return/reach-0.5-0.5"] <= recipe.collector.limit
 
 

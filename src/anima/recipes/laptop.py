@@ -93,6 +93,7 @@ def humanoid() -> Recipe[Any]:
         collector=Collector.Config(worlds=40, clip_share=0.5, rest=100, threads=1),
         replay=1_000_000,
         tasks="move-ego-0-0 move-ego-0-2 raisearms-h-h sitonground",
+        prioritize=False,  # a hopeless clip alone in its bin would get a tenth of all episodes
         threads=1,
     )
 

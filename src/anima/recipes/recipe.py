@@ -30,7 +30,7 @@ from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.training.collect import Collector, Rewards
 from anima.training.loop import Data, Evaluation, Schedule
 from anima.training.opening import Helper
-from anima.training.priorities import EPISODES, SAMPLES, Prioritize, Scores
+from anima.training.priorities import EPISODES, SAMPLES, Follows, Scores
 from anima.training.run import RECIPE
 
 C = TypeVar("C")
@@ -189,13 +189,13 @@ def check(recipe: Recipe[Any]) -> None:
 
 
 def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) -> list[Evaluation]:
-    """What is measured while training: priorities of clips, and returns of the tasks named."""
+    """What is measured while training: how clips are followed, and returns of the tasks named."""
     domain = make_domain(recipe.domain)
     start = domain.starts()[domain.test_start]
     trials = Trials(start, EPISODES, recipe.collector.limit, recipe.seed, threads=recipe.collector.threads)
     asked: list[Evaluation] = []
-    if recipe.prioritize and data.clips is not None:
-        asked.append(Prioritize(domain, data.clips, trials, collector))
+    if data.clips is not None:
+        asked.append(Follows(domain, data.clips, trials, collector, recipe.prioritize))
 
     def who(agent: Any) -> Subject:
         if recipe.family:

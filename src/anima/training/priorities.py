@@ -34,21 +34,30 @@ class Scores:
         return {f"return/{result.name}": result.mean("return") for result in results}
 
 
-class Prioritize:
-    """Tracks every clip, then weighs clips, and the frames where episodes begin, by the result.
+class Follows:
+    """Tracks every clip; may then weigh clips, and the frames where episodes begin, by the result.
 
     An agent that follows no motions, for which clips are only where episodes begin, leaves them as they are.
     """
 
-    def __init__(self, domain: Domain, clips: Expert, trials: Trials, collector: Collector | None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        clips: Expert,
+        trials: Trials,
+        collector: Collector | None,
+        prioritize: bool = True,
+    ) -> None:
         self.domain, self.clips, self.trials, self.collector = domain, clips, trials, collector
+        self.prioritize = prioritize
 
     def __call__(self, agent: Any) -> dict[str, float]:
         if not hasattr(agent, "prompt_motion"):
             return {}
         motions = [self.clips.clips.clip(name) for name in self.clips.clips.names]
         results = list(evaluate_tracking(Prompter(agent), self.domain, motions, self.trials))
-        self.reweigh({result.name: result.mean("emd") for result in results})
+        if self.prioritize:
+            self.reweigh({result.name: result.mean("emd") for result in results})
         return {"tracking/emd": float(np.mean([result.mean("emd") for result in results]))}
 
     def reweigh(self, distances: dict[str, float]) -> None:
