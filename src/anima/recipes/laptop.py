@@ -71,7 +71,7 @@ def humanoid() -> Recipe[Any]:
         backward_rate=0.0,
         slow_rate=0.02,
     )
-    network = replace(config.policy.network, **plain, hidden=2 * HIDDEN)
+    network = replace(config.policy.network, **plain)
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
     policy = replace(policy, slow_rate=0.002)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
