@@ -60,6 +60,20 @@ def test_counts_of_steps_and_updates(tiny: Tiny, tmp_path: Path) -> None:
     assert list((tmp_path / "run" / "tensorboard").iterdir())
 
 
+def test_learning_rates_fall_at_the_end(tiny: Tiny, tmp_path: Path) -> None:
+    """The last of the phases of 50 steps begins with 50 left of 400: a quarter of a cooldown of 200."""
+    recipe = tiny("fb")
+    agent, data, collector, run = begin(recipe, tmp_path / "run")
+    seen: list[float] = []
+    pace = agent.pace
+    agent.pace = lambda share: seen.append(share) or pace(share)  # type: ignore[func-returns-value]
+    train(agent, data, replace(recipe.schedule, cooldown=200), run, collector)
+    assert seen == [1.0] * 6 + [0.75] * 2 + [0.5] * 2 + [0.25] * 2  # 2 updates a phase from step 100 on
+    for learner in agent.learners():
+        now = [group["lr"] for group in learner.optimizer.param_groups]
+        assert now == pytest.approx([0.25 * rate for rate in learner._rates.values()])
+
+
 def test_contexts_change_when_due_and_are_stored(tiny: Tiny, tmp_path: Path) -> None:
     recipe = tiny("fb")
     agent, data, collector, _ = begin(recipe, tmp_path / "run")

@@ -180,7 +180,7 @@ def check(recipe: Recipe[Any]) -> None:
     """An error that names the first setting that fits no other."""
     schedule, worlds = recipe.schedule, recipe.collector.worlds
     for name, value in asdict(schedule).items():
-        if value < (0 if name in ("phase_updates", "seed_steps", "ramp") else 1):
+        if value < (0 if name in ("phase_updates", "seed_steps", "ramp", "cooldown") else 1):
             raise BadInput(f"schedule.{name} is {value}; give a positive number")
     if schedule.phase_steps % worlds:
         raise BadInput(f"schedule.phase_steps {schedule.phase_steps} is no multiple of {worlds} worlds")

@@ -29,6 +29,7 @@ class Schedule:
     save_every: int = 1_000_000  # steps
     refill_steps: int = 100_000  # with --from, instead of seed_steps: steps that the loaded policy takes
     ramp: int = 1_000  # with --from: updates over which all learning rates rise from 0
+    cooldown: int = 0  # steps at the end over which they fall to 0
 
 
 class Source(Protocol):
@@ -77,7 +78,8 @@ def train(
                 collector.start(agent, data, schedule.phase_steps, random=seeding and not loaded)
             metrics: Metrics = {}
             if not seeding:
-                metrics = learn(agent, data, schedule.phase_updates, run, ramp)
+                left = (schedule.total - run.step) / max(schedule.cooldown, 1)
+                metrics = learn(agent, data, schedule.phase_updates, run, ramp, min(left, 1.0))
             elif loaded and run.step > 0:
                 agent.recall(*agent.draw(data))
             if collector is not None:
@@ -99,15 +101,14 @@ def train(
                 raise KeyboardInterrupt
 
 
-def learn(agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0) -> Metrics:
+def learn(agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0, pace: float = 1.0) -> Metrics:
     """Updates in a row; the metrics of the last. A loss that is no number ends training, its batch kept.
 
-    Over a run's first `ramp` updates learning rates rise from 0 to what they are.
+    Learning rates are the share `pace` of what they are, and rise from 0 over a run's first `ramp` updates.
     """
     metrics: Metrics = {}
     for _ in range(updates):
-        if ramp and run.updates <= ramp:
-            agent.pace(run.updates / ramp)
+        agent.pace(min(pace, run.updates / ramp if ramp else 1.0))
         batches = agent.draw(data)
         try:
             metrics = agent.update(*batches)
