@@ -72,6 +72,18 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
     assert moved(agent, 2) >= {"policy", "guide", "measure", "critic", "style", "ring"}
 
 
+def test_rates_are_higher_while_the_guide_is_alone() -> None:
+    """Three times as high at first, twice halfway, and as they are in the end; at half the pace, half of it."""
+    agent = guided(haste=3.0)
+    for updates, times in ((0, 3.0), (2, 2.0), (4, 1.0), (9, 1.0)):
+        agent.updates.fill_(updates)
+        agent.pace(0.5)
+        for learner in agent.learners():
+            wanted = 0.5 * (times if learner.name in ("guide", "policy") else 1.0)
+            now = [group["lr"] for group in learner.optimizer.param_groups]
+            assert now == pytest.approx([wanted * rate for rate in learner._rates.values() if rate > 0])
+
+
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
     """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
     agents = [guided(alone=0, fitting=100) for _ in range(2)]

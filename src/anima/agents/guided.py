@@ -63,6 +63,8 @@ class Guided(FBCPR):
         foresight: int = 0  # steps that the actor looks ahead by a model of the world, in half of a batch
         practice: int = 1_000  # updates in which that model learns before the actor trusts it
         alone: int = 50_000  # updates in which the actor climbs the guide alone, and only these two learn
+        haste: float = 1.0  # learning rates of the guide, the policy and the model of the world are so many
+        # times theirs at first, and fall to these while the guide is alone
         delay: int = 2  # updates of the values for one of the actor (TD3)
         fitting: int = 3_000  # further updates in which FB-CPR's values are fitted, but not climbed yet
         ramp: int = 6_000  # updates over which they then come in
@@ -173,6 +175,13 @@ class Guided(FBCPR):
     def practiced(self) -> bool:
         """Whether the model of the world, if there is one, may be trusted."""
         return self.config.foresight == 0 or int(self.dynamics.batches) > self.config.practice
+
+    def pace(self, share: float) -> None:
+        super().pace(share)
+        left = max(1 - int(self.updates) / max(self.config.alone, 1), 0.0)
+        for learner in self.learners():
+            if learner.name in ("guide", "policy", "dynamics"):
+                learner.pace(share * (1 + (self.config.haste - 1) * left))
 
     def guide_fits(self, online: Transitions, to: Reference) -> list[Fit]:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))

@@ -10,10 +10,7 @@ from anima.training.collect import Collector
 from anima.training.loop import Schedule
 
 HIDDEN, LATENT, BATCH = 256, 64, 256
-RATE = 3e-4  # learning rate of FB-CPR's values, and of the helper
-FAST = (
-    1e-3  # of the policy that follows clips, its guide and its model of the world, which must be there first
-)
+RATE = 3e-4  # learning rate of the guided humanoid and its helper
 UP = (  # a reward that grows all the way from lying to standing still
     "0.4 * clip(height(head) / 1.5, 0, 1)**2 + 0.3 * clip(height(pelvis) / 0.9, 0, 1)**2"
     " + 0.15 * clip(up(torso), 0, 1) + 0.15 * clip(height(head) / 1.5, 0, 1)**4 * clip(1 - speed / 2, 0, 1)"
@@ -75,12 +72,12 @@ def humanoid() -> Recipe[Any]:
         slow_rate=0.02,
     )
     network = replace(config.policy.network, **plain)
-    policy = replace(config.policy, network=network, rate=FAST, moderation=0.1, std=0.1, noise_clip=0.2)
+    policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
     policy = replace(policy, slow_rate=0.002)
-    guide = replace(critic, rate=FAST, slow_rate=0.02)  # its horizon is short: targets may follow sooner
-    dynamics = replace(config.dynamics, rate=FAST)
-    config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide, dynamics=dynamics)
-    config = replace(config, foresight=8, practice=300, delay=5, tracking_share=0.75, alone=20_000)
+    guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
+    config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
+    config = replace(config, foresight=8, practice=300, delay=5, haste=3.0)
+    config = replace(config, tracking_share=0.75, alone=20_000)
     config = replace(config, random_rewards=True, expert_share=0.5, behavior=64, lead=True)
     return Recipe(
         "guided",
