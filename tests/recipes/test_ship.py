@@ -133,18 +133,6 @@ def test_a_model_says_where_it_comes_from(run: Path, model: Path) -> None:
     assert str(run.parent) not in (model / "provenance.json").read_text()
 
 
-def test_states_of_a_model_may_come_in_other_windows(run: Path, tmp_path: Path, capsys: Any) -> None:
-    main(["ship", str(run), str(tmp_path / "mini"), "--states", "50", "--window", "5"])
-    assert anima.load(tmp_path / "mini").config.reward_window == 5  # type: ignore[attr-defined]
-    states = open_states(tmp_path / "mini").states(50, np.random.default_rng(0))
-    assert (len(states), states.window) == (50, 5)
-    assert json.loads((tmp_path / "mini" / "provenance.json").read_text())["window"] == 5
-    with pytest.raises(SystemExit):
-        main(["ship", str(run), str(tmp_path / "none"), "--window", "0"])
-    assert "--window 0: give a positive number" in capsys.readouterr().err
-    assert not (tmp_path / "none").exists()
-
-
 def test_damage_and_full_folders_are_refused(run: Path, model: Path, tmp_path: Path, capsys: Any) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(model, copy)

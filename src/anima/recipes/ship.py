@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +34,6 @@ def ship(
     folder: Positional[Path],
     /,
     states: int = 18_000,
-    window: int | None = None,
     seed: int = 0,
 ) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
@@ -44,7 +42,6 @@ def ship(
         run: the run; its library should still be where it was, to be described.
         folder: a new folder; its name is the model's.
         states: how many states to keep, drawn uniformly from the run's replay.
-        window: so many of them are of one path (the agent's reward_window); as in the run unless said.
         seed: of that draw.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -52,10 +49,6 @@ def ship(
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
-    if window is not None:
-        if window < 1 or not hasattr(agent.config, "reward_window"):
-            raise BadInput(f"--window {window}: give a positive number, and an agent that answers rewards")
-        agent.config = replace(agent.config, reward_window=window)
     drawn = Prompter(agent, open_states(run), states, seed).states
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -65,7 +58,7 @@ def ship(
         save_states(beside / STATES, drawn, domain_of(agent).name)
         seal(beside)
         weights = model_hash(checkpoint.load(beside))
-        told = {"weights": weights, **provenance(run), "states": len(drawn), "window": drawn.window}
+        told = {"weights": weights, **provenance(run), "states": len(drawn)}
         write_json(beside / PROVENANCE, told)
         seal(beside)
         beside.rename(folder)
