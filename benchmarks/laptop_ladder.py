@@ -1,10 +1,10 @@
-"""A ladder for `laptop.humanoid`, which finds mistakes early: one clip, then four, 27, all.
+"""A ladder for `laptop.follow`, which finds mistakes early: one clip, then four, 27, all.
 
 python benchmarks/laptop_ladder.py lib.h5 --minutes 20 --rungs stand walk four
 
-On each rung the policy first follows clips alone, then FB-CPR comes in; the curve that is printed tells both.
-A rung that is finished is not trained again. Flags of `anima train` after `--` change the recipe: one factor
-at a time, with an --out of its own, makes a study.
+On each rung a body that knows nothing learns to follow clips; FB-CPR has not come in yet. A rung that is
+finished is not trained again. Flags of `anima train` after `--` change the recipe: one factor at a time, with
+an --out of its own, makes a study.
 """
 
 import argparse
@@ -44,8 +44,8 @@ def main() -> None:
             choose(options.library, RUNGS[rung], clips)
         for seed in options.seeds:
             run = options.out / f"{rung}-{seed}"
-            changes = ("--library", clips, "--seed", seed, "--schedule.evaluate-every", 60_000)
-            train_for(options.minutes, run, "laptop.humanoid", *changes, *changed)
+            changes = ("--library", clips, "--seed", seed)
+            train_for(options.minutes, run, "laptop.follow", *changes, *changed)
             results = run / "results"
             if not (results / "report.md").exists():
                 anima("evaluate", run, "--suite", "tracking", "--library", clips, "--out", results)

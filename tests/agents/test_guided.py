@@ -73,7 +73,7 @@ def test_only_policy_and_guide_learn_while_alone() -> None:
 
 
 def test_rates_are_higher_while_the_guide_is_alone() -> None:
-    """Three times as high at first, twice halfway, and as they are in the end; at half the pace, half of it."""
+    """Three times as high at first, twice halfway, as they are in the end; at half the pace, half of it."""
     agent = guided(haste=3.0)
     for updates, times in ((0, 3.0), (2, 2.0), (4, 1.0), (9, 1.0)):
         agent.updates.fill_(updates)

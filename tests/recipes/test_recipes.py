@@ -123,7 +123,7 @@ def test_there_is_a_recipe_of_each_kind_for_every_agent() -> None:
     published = [name for name in agent_names() if name not in untold]
     scaled = {f"{kind}.{name}" for kind in ("paper", "laptop") for name in published}
     walker = ("td3", "rnd", "fb", "fb_awac", "fbcpr", "fbmpr", "guided", *(f"{f}-experts" for f in FAMILIES))
-    others = {"laptop.humanoid", "laptop.getup", *(f"walker.{name}" for name in walker)}
+    others = {"laptop.humanoid", "laptop.follow", "laptop.getup", *(f"walker.{name}" for name in walker)}
     assert set(RECIPES) == scaled | {f"smoke.{name}" for name in agent_names()} | others
 
 

@@ -100,6 +100,14 @@ def humanoid() -> Recipe[Any]:
     )
 
 
+def follow() -> Recipe[Any]:
+    """The beginning of `laptop.humanoid`, which goes on `--from` it: all worlds follow clips, no more."""
+    recipe = humanoid()
+    config = replace(recipe.config, imitation=0.0, guide_goals=0.0, tracking_share=1.0)
+    schedule = replace(recipe.schedule, total=300_000, evaluate_every=60_000, save_every=60_000, cooldown=0)
+    return replace(recipe, config=config, schedule=schedule, tasks="")
+
+
 def getup() -> Recipe[Any]:
     """TD3 that learns to get up after a fall, and to stay up: a helper for `laptop.humanoid`."""
     config = narrowed(default_config("td3"), HIDDEN, batch=BATCH, discount=0.97)
@@ -128,4 +136,4 @@ def getup() -> Recipe[Any]:
 
 
 RECIPES = {name.replace("paper", "laptop"): scaled(recipe) for name, recipe in paper.RECIPES.items()}
-RECIPES |= {"laptop.humanoid": humanoid(), "laptop.getup": getup()}
+RECIPES |= {"laptop.humanoid": humanoid(), "laptop.follow": follow(), "laptop.getup": getup()}
