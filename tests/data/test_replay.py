@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from anima.data.replay import Replay, Widths
-from anima.data.states import SPAN
+from anima.data.states import EVERY
 from anima.errors import BadInput
 
 WIDTHS = Widths(obs=3, action=2, qpos=2, qvel=1, context=4)
@@ -163,7 +163,7 @@ def test_windows_of_states_go_along_a_path_and_end_with_it() -> None:
         lane, first = window[0]
         episode = story.log[lane][first]["episode"]
         last = max(t for t, row in enumerate(story.log[lane]) if row["episode"] == episode)
-        assert window == [(lane, min(first + SPAN // 4 * k, last)) for k in range(4)]
+        assert window == [(lane, min(first + EVERY * k, last)) for k in range(4)]
         cut += window[-1] == (lane, last)
     assert 0 < cut < 200
     for obs, action in zip(windows.obs, windows.action, strict=True):

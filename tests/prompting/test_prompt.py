@@ -15,7 +15,7 @@ from anima.agents.checkpoint import newest_whole
 from anima.cli import main
 from anima.data.files import read_json
 from anima.data.offline import Offline, save_states
-from anima.data.states import SPAN
+from anima.data.states import EVERY
 from anima.data.stored import Stored
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
@@ -118,30 +118,28 @@ def test_windows_of_stored_states_stay_on_a_path(run_folder: Path, tmp_path: Pat
         for obs, later in zip(columns["observation"], columns["next_observation"], strict=True)
     }
     for source in (run, Offline(tmp_path / "all.npz")):
-        states = source.states(160, np.random.default_rng(0), window=8)
-        assert states.window == 8 and len(states) == 160
+        states = source.states(80, np.random.default_rng(0), window=4)
+        assert states.window == 4 and len(states) == 80
         paths = 0
-        for window in states.obs.reshape(20, 8, -1):
+        for window in states.obs.reshape(20, 4, -1):
             for one, other in pairwise(window):
                 at, steps = one.tobytes(), 0
                 while at != other.tobytes() and at in follows:
                     at, steps = follows[at], steps + 1
-                assert at == other.tobytes() and steps <= SPAN // 8
-                paths += steps == SPAN // 8
+                assert at == other.tobytes() and steps <= EVERY
+                paths += steps == EVERY
         assert paths > 20
     save_states(tmp_path / "small.npz", states, "pointmass")
     small = Offline(tmp_path / "small.npz")
-    assert small.states(80, np.random.default_rng(0)).window == 8
+    assert small.states(80, np.random.default_rng(0)).window == 4
     with np.load(tmp_path / "small.npz") as file:
         kept = dict(file)
-    for wrong in (0, -1, 161, 1.5, [4]):
+    for wrong in (0, -1, 81, 1.5, [4]):
         np.savez(tmp_path / "wrong.npz", **kept | {"window": np.array(wrong)})
-        with pytest.raises(BadInput, match="'window' must be a whole number from 1 to 160"):
+        with pytest.raises(BadInput, match="'window' must be a whole number from 1 to 80"):
             Offline(tmp_path / "wrong.npz").states(80, np.random.default_rng(0))
-    some = small.states(25, np.random.default_rng(0)).obs.reshape(3, 8, -1)
-    known = {
-        window.tobytes() for window in small.states(160, np.random.default_rng(0)).obs.reshape(20, 8, -1)
-    }
+    some = small.states(13, np.random.default_rng(0)).obs.reshape(3, 4, -1)
+    known = {window.tobytes() for window in small.states(80, np.random.default_rng(0)).obs.reshape(20, 4, -1)}
     assert all(window.tobytes() in known for window in some)
 
 

@@ -35,7 +35,7 @@ class LatentAgent(Agent):
         on_sphere: bool = True  # latents have length √d
         segment: int = 8  # frames that one latent of a motion encodes
         reward_window: int = 1  # a reward prompt weighs a state by its own reward and the mean of a window of
-        # so many, spread over 64 steps of its path; 1: by its own alone, as published
+        # so many, 4 steps apart, on its path; 1: by its own alone, as published
         reward_states: int = 100  # with windows: about so many of all states decide a prompt
         normalize_obs: bool = (
             True  # scale observations by running statistics of the agent's own (not the clips')

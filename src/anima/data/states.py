@@ -6,7 +6,7 @@ import numpy as np
 
 from anima.rotation import Array
 
-SPAN = 64  # steps of a path that a window is spread over
+EVERY = 4  # steps between the states of a window
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class States:
     qpos: Array  # (N, nq)
     qvel: Array  # (N, nv)
     action: Array  # (N, A)
-    window: int = 1  # rows come as so many states of one path, spread over `SPAN` steps
+    window: int = 1  # rows come as so many states of one path, `EVERY` steps apart
 
     def __len__(self) -> int:
         return len(self.obs)
@@ -25,4 +25,4 @@ class States:
 
 def along(left: Array, window: int) -> Array:
     """(N,) transitions left of each path -> (N, window) steps to the states of a window, cut at its end."""
-    return 1 + np.minimum(np.arange(window) * (SPAN // window), left[:, None] - 1)
+    return 1 + np.minimum(np.arange(window) * EVERY, left[:, None] - 1)

@@ -61,7 +61,7 @@ def narrowed(config: Any, hidden: int, **changes: Any) -> Any:
 def humanoid() -> Recipe[Any]:
     """Guided FB-CPR on motion capture: a humanoid that two CPU cores can train overnight."""
     config = narrowed(default_config("guided"), HIDDEN, latent=2 * LATENT, batch=BATCH)
-    config = replace(config, reward_window=4)  # few, so that there is room for many windows
+    config = replace(config, reward_window=16)
     plain = {"embedding_layers": 0, "hidden_layers": 2}
     critic = replace(config.critic, network=replace(config.critic.network, **plain), rate=RATE)
     measure = replace(
