@@ -84,6 +84,14 @@ def test_rates_are_higher_while_the_guide_is_alone() -> None:
             assert now == pytest.approx([wanted * rate for rate in learner._rates.values() if rate > 0])
 
 
+def test_without_guidance_there_is_no_haste() -> None:
+    agent = guided(haste=3.0, guidance_weight=0.0)
+    agent.pace(1.0)
+    for learner in agent.learners():
+        now = [group["lr"] for group in learner.optimizer.param_groups]
+        assert now == [rate for rate in learner._rates.values() if rate > 0]
+
+
 def test_a_lost_clip_ends_the_guides_episode_alone() -> None:
     """Two agents see the same batch, in which nothing is lost or everything is: only the guide differs."""
     agents = [guided(alone=0, fitting=100) for _ in range(2)]

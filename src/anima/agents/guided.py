@@ -178,6 +178,8 @@ class Guided(FBCPR):
 
     def pace(self, share: float) -> None:
         super().pace(share)
+        if self.config.guidance_weight == 0:
+            return
         left = max(1 - int(self.updates) / max(self.config.alone, 1), 0.0)
         for learner in self.learners():
             if learner.name in ("guide", "policy", "dynamics"):
