@@ -1,10 +1,12 @@
-"""A ladder for `laptop.follow`, which finds mistakes early: one clip, then four, 27, all.
+"""A ladder for the laptop's humanoid, which finds mistakes early: one clip, then four, 27, all.
 
 python benchmarks/laptop_ladder.py lib.h5 --minutes 20 --rungs stand walk four
 
-On each rung a body that knows nothing learns to follow clips; FB-CPR has not come in yet. A rung that is
-finished is not trained again. Flags of `anima train` after `--` change the recipe: one factor at a time, with
-an --out of its own, makes a study.
+On each rung a body that knows nothing learns to follow clips (`laptop.follow`), then FB-CPR comes in
+(`laptop.humanoid`, for `--handover` minutes; 0: not at all). Before and after that it is measured how clips
+are followed, poses of these clips are reached, and rewards are earned. What is finished is not done again.
+Flags of `anima train` after `--` change what is learned first: one factor at a time, with an --out of its
+own, makes a study.
 """
 
 import argparse
@@ -25,12 +27,17 @@ RUNGS: dict[str, list[str] | int] = {  # clips of the CMU database, or how many 
     "27": 27,
     "all": 1000,
 }
+GOALS = 10  # poses of a rung's clips
+REWARDS = "1/5"  # of the 45 tasks
+# A rung has few clips and few minutes, so FB-CPR comes in sooner than it does for a night.
+HANDOVER = ("--schedule.refill-steps", 12_000, "--config.fitting", 1_000, "--config.ramp", 1_000)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("library", type=Path, help="motion capture with the clips named in this file")
     parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--handover", type=float, default=20)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--rungs", nargs="+", choices=RUNGS, default=["stand", "walk", "four"])
     parser.add_argument("--out", type=Path, default=Path("runs/ladder"))
@@ -39,17 +46,20 @@ def main() -> None:
     options, changed = parser.parse_args(words[:end]), words[end + 1 :]
     options.out.mkdir(parents=True, exist_ok=True)
     for rung in options.rungs:
-        clips = options.out / f"{rung}.h5"
+        clips, goals = options.out / f"{rung}.h5", options.out / f"{rung}.json"
         if not clips.exists():
             choose(options.library, RUNGS[rung], clips)
+        if not goals.exists():
+            anima("motions", "goals", clips, "--out", goals, "--count", GOALS)
         for seed in options.seeds:
             run = options.out / f"{rung}-{seed}"
-            changes = ("--library", clips, "--seed", seed)
-            train_for(options.minutes, run, "laptop.follow", *changes, *changed)
-            results = run / "results"
-            if not (results / "report.md").exists():
-                anima("evaluate", run, "--suite", "tracking", "--library", clips, "--out", results)
-            show(run)
+            same = ("--library", clips, "--seed", seed)
+            train_for(options.minutes, run, "laptop.follow", *same, *changed)
+            measure(run, clips, goals, whole=options.handover > 0)
+            if options.handover > 0:
+                after, begun = run.with_name(f"{run.name}-after"), ("--config.alone", updates(run))
+                train_for(options.handover, after, "laptop.humanoid", "--from", run, *same, *begun, *HANDOVER)
+                measure(after, clips, goals, whole=True)
 
 
 def choose(library: Path, wanted: list[str] | int, out: Path) -> None:
@@ -66,16 +76,27 @@ def choose(library: Path, wanted: list[str] | int, out: Path) -> None:
     write_library(out, entries, load, whole.domain, whole.rate)
 
 
-def show(run: Path) -> None:
-    """The EMD of all clips on the way, and in the end with the share that succeeds."""
-    rows = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
-    updates = 0
-    for row in rows:
-        updates = row.get("updates", updates)
+def updates(run: Path) -> int:
+    """How many a run has had."""
+    return int(log(run)[-1]["updates"])
+
+
+def log(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+
+
+def measure(run: Path, clips: Path, goals: Path, whole: bool) -> None:
+    """Evaluate a run, going on where that stopped; show EMD on the way, and all scores in the end."""
+    results = run / "results"
+    if whole:
+        anima("evaluate", run, "--suite", "goal", "--goals", goals, "--out", results)
+        anima("evaluate", run, "--suite", "reward", "--part", REWARDS, "--out", results)
+    anima("evaluate", run, "--suite", "tracking", "--library", clips, "--out", results)
+    for row in log(run):
         if "tracking/emd" in row:
-            print(f"{run.name}: {updates:6,} updates, EMD {row['tracking/emd']:.2f}")
-    for row in summary_rows([read_folder(run / "results")]):
-        print(f"{run.name}: {row.suite} {row.name} {row.values}")
+            print(f"{run.name}: {int(row['step']):7,} steps, EMD {row['tracking/emd']:.2f}")
+    for line in summary_rows([read_folder(results)]):
+        print(f"{run.name}: {line.suite} {line.name} {line.values}")
 
 
 if __name__ == "__main__":
