@@ -201,6 +201,21 @@ def test_training_goes_on_from_a_model(model: Path, tmp_path: Path) -> None:
     assert torch.equal(agent.normalize.mean, origin.normalize.mean)
 
 
+def test_a_run_hands_on_its_model_of_the_world(run: Path, model: Path, tmp_path: Path) -> None:
+    """A shipped model has none, and so a new one is learned; who looks no steps ahead needs none."""
+    for origin_path in (run, model):
+        origin: Any = anima.load(origin_path)
+        chosen = recipe(origin=str(origin_path), origin_hash=model_hash(origin))
+        agent: Any = build(chosen, tmp_path)[0]
+        begin_from(agent, chosen)
+        assert (int(agent.dynamics.batches) > 0) == (origin_path == run)
+        if origin_path == run:
+            for name, tensor in origin.dynamics.state_dict().items():
+                assert torch.equal(agent.dynamics.state_dict()[name], tensor), name
+        blind = replace(chosen, config=replace(chosen.config, foresight=0))
+        begin_from(build(blind, tmp_path)[0], blind)
+
+
 def test_a_model_may_grow(model: Path, tmp_path: Path) -> None:
     """Going on with wider networks begins with what the narrow ones do."""
     origin: Any = anima.load(model)
@@ -219,6 +234,8 @@ def test_learning_rates_ramp_by_counted_updates(model: Path, tmp_path: Path) -> 
     for total, (share,) in rates.items():
         agent, _ = go(chosen, tmp_path / "run", total=total)
         for learner in agent.learners():
+            if learner.name == "dynamics":  # begins anew, and practices at its full rate
+                continue
             now = [group["lr"] for group in learner.optimizer.param_groups]
             assert now == pytest.approx([share * rate for rate in learner._rates.values()])
 

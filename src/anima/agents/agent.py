@@ -181,6 +181,13 @@ class Agent(nn.Module, ABC):
         kept = {name: x for name, x in own.items() if not self._follows(name)}
         return kept | {name: own[self._plays(name)] for name in kept if self._plays(name) in own}
 
+    def besides(self) -> dict[str, Tensor]:
+        """What was learned, but is no part of a model, as it is soon learned anew."""
+        learned = {
+            name for name, part in self.named_children() if name in self.relearned and part.batches > 0
+        }
+        return {name: x for name, x in self.state_dict().items() if name.split(".")[0] in learned}
+
     def load_essentials(self, essentials: Mapping[str, Tensor]) -> None:
         """Become a model in any precision: slow copies equal their networks, optimizers begin anew."""
         rest = {name: x for name, x in self.state_dict().items() if self._follows(name)}

@@ -181,9 +181,12 @@ class Guided(FBCPR):
         if self.config.guidance_weight == 0:
             return
         left = max(1 - int(self.updates) / max(self.config.alone, 1), 0.0)
+        hurried = 1 + (self.config.haste - 1) * left
         for learner in self.learners():
             if learner.name in ("guide", "policy", "dynamics"):
-                learner.pace(share * (1 + (self.config.haste - 1) * left))
+                # A model of the world that still practices has nothing that a gentle beginning could spare.
+                gentle = share if learner.name != "dynamics" or self.practiced else 1.0
+                learner.pace(gentle * hurried)
 
     def guide_fits(self, online: Transitions, to: Reference) -> list[Fit]:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))

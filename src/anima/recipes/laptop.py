@@ -76,7 +76,7 @@ def humanoid() -> Recipe[Any]:
     policy = replace(policy, slow_rate=0.002)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
     config = replace(config, measure=measure, policy=policy, critic=critic, guide=guide)
-    config = replace(config, foresight=8, practice=300, delay=5, haste=3.0)
+    config = replace(config, foresight=8, delay=5, haste=3.0)
     config = replace(config, tracking_share=0.75, alone=20_000)
     config = replace(config, random_rewards=True, expert_share=0.5, behavior=64, lead=True)
     return Recipe(
@@ -104,6 +104,7 @@ def follow() -> Recipe[Any]:
     """The beginning of `laptop.humanoid`, which goes on `--from` it: all worlds follow clips, no more."""
     recipe = humanoid()
     config = replace(recipe.config, imitation=0.0, guide_goals=0.0, tracking_share=1.0)
+    config = replace(config, practice=300)  # an actor that knows nothing has nothing to lose
     schedule = replace(recipe.schedule, total=300_000, evaluate_every=60_000, save_every=60_000, cooldown=0)
     return replace(recipe, config=config, schedule=schedule, tasks="")
 

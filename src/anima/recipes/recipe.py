@@ -151,7 +151,8 @@ def find_family(recipe: Recipe[Any], domain: Domain) -> Family:
 def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
     """Give a new agent the weights of the recipe's origin; returns in which settings the two differ.
 
-    Networks with a multiple of the origin's hidden units grow from it.
+    Networks with a multiple of the origin's hidden units grow from it. A run or checkpoint also has what a
+    model leaves out, such as the guided agent's model of the world.
     """
     origin = load(recipe.origin)
     if recipe.origin_hash != model_hash(origin):
@@ -163,7 +164,9 @@ def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
         if theirs.get(key) != ours.get(key)
     ]
     try:
-        agent.load_essentials(widened(origin.essentials(), agent, agent.draws.generator))
+        own = agent.state_dict()
+        inherited = origin.essentials() | {k: x for k, x in origin.besides().items() if k in own}
+        agent.load_essentials(widened(inherited, agent, agent.draws.generator))
     except BadInput as error:
         raise BadInput(f"--from {recipe.origin} does not fit ({error}): {'; '.join(differ)}") from None
     return differ
