@@ -183,10 +183,9 @@ class Agent(nn.Module, ABC):
 
     def besides(self) -> dict[str, Tensor]:
         """What was learned, but is no part of a model, as it is soon learned anew."""
-        learned = {
-            name for name, part in self.named_children() if name in self.relearned and part.batches > 0
-        }
-        return {name: x for name, x in self.state_dict().items() if name.split(".")[0] in learned}
+        own = self.state_dict()
+        learned = {name for name in self.relearned if own.get(f"{name}.batches", 0) > 0}
+        return {name: x for name, x in own.items() if name.split(".")[0] in learned}
 
     def load_essentials(self, essentials: Mapping[str, Tensor]) -> None:
         """Become a model in any precision: slow copies equal their networks, optimizers begin anew."""
