@@ -87,16 +87,17 @@ def log(run: Path) -> list[dict[str, float]]:
 
 def measure(run: Path, clips: Path, goals: Path, whole: bool) -> None:
     """Evaluate a run, going on where that stopped; show EMD on the way, and all scores in the end."""
-    results = run / "results"
+    parts: dict[str, tuple[object, ...]] = {"tracking": ("--library", clips)}
     if whole:
-        anima("evaluate", run, "--suite", "goal", "--goals", goals, "--out", results)
-        anima("evaluate", run, "--suite", "reward", "--part", REWARDS, "--out", results)
-    anima("evaluate", run, "--suite", "tracking", "--library", clips, "--out", results)
+        parts |= {"goal": ("--goals", goals), "reward": ("--part", REWARDS)}
+    for suite, flags in parts.items():
+        anima("evaluate", run, "--suite", suite, *flags, "--out", run / f"results-{suite}")
     for row in log(run):
         if "tracking/emd" in row:
             print(f"{run.name}: {int(row['step']):7,} steps, EMD {row['tracking/emd']:.2f}")
-    for line in summary_rows([read_folder(results)]):
-        print(f"{run.name}: {line.suite} {line.name} {line.values}")
+    for suite in parts:
+        for line in summary_rows([read_folder(run / f"results-{suite}")]):
+            print(f"{run.name}: {line.suite} {line.name} {line.values}")
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def test_a_model_of_the_world_practices_at_its_full_rate() -> None:
     agent = guided(foresight=3, practice=2)
     for batches, share in ((0, 1.0), (2, 1.0), (3, 0.25)):
         agent.dynamics.batches.fill_(batches)
-        agent.pace(0.25)
+        agent.pace(0.25, 0.25)
         rate = agent.dynamics.optimizer.param_groups[0]["lr"]
         assert rate == pytest.approx(share * agent.config.dynamics.rate)
         assert agent.guide.optimizer.param_groups[0]["lr"] == pytest.approx(0.25 * agent.config.guide.rate)

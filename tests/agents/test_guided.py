@@ -77,16 +77,25 @@ def test_rates_are_higher_while_the_guide_is_alone() -> None:
     agent = guided(haste=3.0)
     for updates, times in ((0, 3.0), (2, 2.0), (4, 1.0), (9, 1.0)):
         agent.updates.fill_(updates)
-        agent.pace(0.5)
+        agent.pace(0.5, 0.5)
         for learner in agent.learners():
             wanted = 0.5 * (times if learner.name in ("guide", "policy") else 1.0)
             now = [group["lr"] for group in learner.optimizer.param_groups]
             assert now == pytest.approx([wanted * rate for rate in learner._rates.values() if rate > 0])
 
 
+def test_a_policy_that_is_held_stays_while_values_learn() -> None:
+    agent = guided()
+    agent.pace(1.0, 0.0)
+    agent.update(*agent.draw(Tracked()))  # sets the normalizer and B, once
+    assert moved(agent, 5) == {"guide", "measure", "critic", "style", "updates", "ring"}
+    agent.pace(1.0, 0.5)
+    assert "policy" in moved(agent, 2)
+
+
 def test_without_guidance_there_is_no_haste() -> None:
     agent = guided(haste=3.0, guidance_weight=0.0)
-    agent.pace(1.0)
+    agent.pace(1.0, 1.0)
     for learner in agent.learners():
         now = [group["lr"] for group in learner.optimizer.param_groups]
         assert now == [rate for rate in learner._rates.values() if rate > 0]

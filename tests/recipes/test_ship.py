@@ -21,7 +21,7 @@ from anima.prompting.prompt import model_hash
 from anima.prompting.relabel import open_states
 from anima.recipes import RECIPES
 from anima.recipes.laptop import narrowed
-from anima.recipes.recipe import Recipe, begin_from, build, from_json
+from anima.recipes.recipe import Recipe, begin_from, build, from_json, take_over
 from anima.training.loop import Schedule, train
 from anima.training.run import Run
 
@@ -238,6 +238,35 @@ def test_learning_rates_ramp_by_counted_updates(model: Path, tmp_path: Path) -> 
                 continue
             now = [group["lr"] for group in learner.optimizer.param_groups]
             assert now == pytest.approx([share * rate for rate in learner._rates.values()])
+
+
+def test_a_run_may_hand_on_its_replay(run: Path, model: Path, tmp_path: Path) -> None:
+    """Episodes that went on there end there: no path leads from one collector's states to another's."""
+    seen = json.loads((max(run.glob("checkpoints/step-*")) / "state.json").read_text())["replay"]
+    chosen = recipe(origin=str(run), origin_hash=model_hash(anima.load(run)))
+    chosen = replace(chosen, schedule=replace(SCHEDULE, refill_steps=0))
+    _, data, _ = build(chosen, tmp_path)
+    take_over(data.replay, chosen)
+    assert data.replay.filled.tolist() == seen["filled"] and sum(seen["age"]) > 0
+    before = data.replay.head.copy()
+    begun = np.arange(data.replay.lanes)
+    data.replay.begin(begun, *(np.full((len(begun), w), 9.0) for w in (4, 2, 2)))
+    newest = begun * data.replay.rows + (before - 2) % data.replay.rows
+    assert data.replay._remaining(newest).max() == 1  # to the last state that was seen there, not to the 9s
+    with pytest.raises(BadInput, match="has no replay"):
+        take_over(data.replay, replace(chosen, origin=str(model)))
+
+
+def test_the_policy_may_be_held_at_first(model: Path, tmp_path: Path) -> None:
+    """For 7 updates, then it has a ramp of its own: after 10 its rate is (9 - 7) / 10 of what it will be."""
+    origin: Any = anima.load(model)
+    chosen = recipe(origin=str(model), origin_hash=model_hash(origin))
+    chosen = replace(chosen, schedule=replace(SCHEDULE, hold=7))
+    agent, _ = go(chosen, tmp_path / "run", total=250)
+    assert all(torch.equal(x, agent.state_dict()[k]) for k, x in origin.essentials().items() if "policy" in k)
+    agent, _ = go(chosen, tmp_path / "run", total=300)
+    assert agent.policy.optimizer.param_groups[0]["lr"] == pytest.approx(0.2 * agent.config.policy.rate)
+    assert agent.guide.optimizer.param_groups[0]["lr"] == pytest.approx(0.9 * agent.config.guide.rate)
 
 
 @pytest.mark.parametrize("stop", [150, 250])  # while refilling, and amid the ramp

@@ -126,10 +126,10 @@ class Agent(nn.Module, ABC):
     def learners(self) -> Iterator[Learner]:
         return (child for child in self.children() if isinstance(child, Learner))
 
-    def pace(self, share: float) -> None:
-        """Learn at this share of all learning rates from now on."""
+    def pace(self, share: float, policy: float) -> None:
+        """Learn at this share of all learning rates from now on, the policy at one of its own."""
         for learner in self.learners():
-            learner.pace(share)
+            learner.pace(policy if learner.name == "policy" else share)
 
     def ready(self, learner: Learner, compiled: bool) -> None:
         """Give a learner its first weights."""

@@ -167,7 +167,7 @@ class Guided(FBCPR):
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
-        if int(self.updates) % self.config.delay == 0 and self.practiced:
+        if int(self.updates) % self.config.delay == 0 and self.practiced and not self.policy.rests:
             metrics |= self.climb(online, reference, z, share, shown(self, online, expert, expert_z, helped))
         return metrics
 
@@ -176,17 +176,17 @@ class Guided(FBCPR):
         """Whether the model of the world, if there is one, may be trusted."""
         return self.config.foresight == 0 or int(self.dynamics.batches) > self.config.practice
 
-    def pace(self, share: float) -> None:
-        super().pace(share)
+    def pace(self, share: float, policy: float) -> None:
+        super().pace(share, policy)
         if self.config.guidance_weight == 0:
             return
         left = max(1 - int(self.updates) / max(self.config.alone, 1), 0.0)
         hurried = 1 + (self.config.haste - 1) * left
-        for learner in self.learners():
-            if learner.name in ("guide", "policy", "dynamics"):
-                # A model of the world that still practices has nothing that a gentle beginning could spare.
-                gentle = share if learner.name != "dynamics" or self.practiced else 1.0
-                learner.pace(gentle * hurried)
+        self.guide.pace(hurried * share)
+        self.policy.pace(hurried * policy)
+        if self.config.foresight > 0:
+            # A model of the world that still practices has nothing that a gentle beginning could spare.
+            self.dynamics.pace(hurried * (share if self.practiced else 1.0))
 
     def guide_fits(self, online: Transitions, to: Reference) -> list[Fit]:
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, to.next_z), self.noise(to.z))

@@ -256,11 +256,19 @@ class Replay:
             if name is not None:
                 rows, parts = self._chunk_rows(index), read_arrays(folder / name)
                 for key, column in self.data.items():
+                    if key not in parts or parts[key].shape[1:] != column.shape[1:]:
+                        raise BadInput(f"the saved replay's {key!r} does not fit: another agent filled it")
                     column[rows] = parts[key]
                 if self.widths.context:
                     self.slot[rows] = self._allot(parts["contexts"])[parts["context"]]
         newest = np.arange(self.lanes) * self.rows + (self.head - 1) % self.rows
         self.current = np.where(saved["steered"], self.slot[newest], -1).astype(np.int32)
+
+    def cut(self) -> None:
+        """End the episodes that go on: whoever collects from now on begins others."""
+        for lane in np.flatnonzero(self.age):
+            self._close(int(lane))
+        self.age[:] = 0
 
     @property
     def _chunks(self) -> int:

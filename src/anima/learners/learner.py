@@ -68,6 +68,7 @@ class Learner(nn.Module):
         self._tau = 0.0
         self._clip = 0.0
         self._steps = 0
+        self.rests = False  # at a pace of 0: a step would change nothing
         self._compute: Callable[..., Loss] = type(self).loss  # unbound: a copy uses its own weights
 
     def trains(self, *, weight_decay: float = 0.0, clip: float = 0.0, **rates: float) -> None:
@@ -91,6 +92,7 @@ class Learner(nn.Module):
 
     def pace(self, share: float) -> None:
         """Learn at this share of the learning rates from now on."""
+        self.rests = share == 0
         rates = [rate for rate in self._rates.values() if rate > 0]
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = share * rate

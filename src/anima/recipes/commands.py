@@ -12,7 +12,7 @@ from anima.agents.checkpoint import load
 from anima.errors import BadInput
 from anima.prompting.prompt import model_hash
 from anima.recipes import RECIPES
-from anima.recipes.recipe import Recipe, begin_from, build, evaluations, from_json
+from anima.recipes.recipe import Recipe, begin_from, build, evaluations, from_json, take_over
 from anima.training.loop import train as run_loop
 from anima.training.run import Run
 
@@ -58,8 +58,11 @@ def train(
     try:
         agent, data, collector = build(chosen, current.folder)
         saved = any(current.folder.glob("checkpoints/step-*"))
-        for difference in begin_from(agent, chosen) if chosen.origin and not saved else ():
-            print(f"note: {difference}")
+        if chosen.origin and not saved:
+            for difference in begin_from(agent, chosen):
+                print(f"note: {difference}")
+            if chosen.schedule.refill_steps == 0:
+                take_over(data.replay, chosen)
     except BadInput:
         if resume is None:  # nothing to go on with: leave no folder that looks like a run
             shutil.rmtree(current.folder)

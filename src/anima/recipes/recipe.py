@@ -8,7 +8,7 @@ import torch
 import tyro
 
 from anima.agents import Agent, default_config, make_agent
-from anima.agents.checkpoint import load
+from anima.agents.checkpoint import load, newest_whole
 from anima.agents.config import from_dict
 from anima.agents.experts import Experts
 from anima.agents.player import Subject
@@ -35,6 +35,7 @@ from anima.training.run import RECIPE
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
+MAY_BE_0 = ("phase_updates", "seed_steps", "refill_steps", "ramp", "hold", "cooldown")  # of a schedule
 # Those the published training is judged by on the way.
 TASKS = (
     "move-ego-0-0 jump-2 move-ego-0-2 move-ego-90-2 move-ego-180-2 "
@@ -172,6 +173,17 @@ def begin_from(agent: Agent, recipe: Recipe[Any]) -> list[str]:
     return differ
 
 
+def take_over(replay: Replay, recipe: Recipe[Any]) -> None:
+    """Give a new run what the run that it goes on from has seen."""
+    origin = Path(recipe.origin)
+    if not (origin / RECIPE).exists():
+        raise BadInput(
+            f"schedule.refill_steps is 0, but --from {origin} is no run, and has no replay: refill one"
+        )
+    replay.load(origin / "replay", read_json(newest_whole(origin) / "state.json")["replay"])
+    replay.cut()
+
+
 def flat(values: Any, at: str = "") -> dict[str, Any]:
     """Nested values by their paths, such as config.policy.rate."""
     if not isinstance(values, dict):
@@ -183,7 +195,7 @@ def check(recipe: Recipe[Any]) -> None:
     """An error that names the first setting that fits no other."""
     schedule, worlds = recipe.schedule, recipe.collector.worlds
     for name, value in asdict(schedule).items():
-        if value < (0 if name in ("phase_updates", "seed_steps", "ramp", "cooldown") else 1):
+        if value < (0 if name in MAY_BE_0 else 1):
             raise BadInput(f"schedule.{name} is {value}; give a positive number")
     if schedule.phase_steps % worlds:
         raise BadInput(f"schedule.phase_steps {schedule.phase_steps} is no multiple of {worlds} worlds")

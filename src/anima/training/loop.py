@@ -27,8 +27,10 @@ class Schedule:
     log_every: int = 10_000  # steps
     evaluate_every: int = 1_000_000  # steps; also how often clips get new priorities
     save_every: int = 1_000_000  # steps
-    refill_steps: int = 100_000  # with --from, instead of seed_steps: steps that the loaded policy takes
-    ramp: int = 1_000  # with --from: updates over which all learning rates rise from 0
+    refill_steps: int = 100_000  # with --from, instead of seed_steps: steps that the loaded policy takes;
+    # 0: none, as the replay of the run that it is from is taken over
+    ramp: int = 1_000  # with --from: updates over which all learning rates rise from 0, …
+    hold: int = 0  # … the policy's only after so many, in which values come to know what it now does
     cooldown: int = 0  # steps at the end over which they fall to 0
 
 
@@ -69,7 +71,9 @@ def train(
     start; so it does not matter whether the two overlap. An agent `loaded` from a model first fills the
     replay itself, where a new one acts at random, and begins to learn gently.
     """
-    seed_steps, ramp = (schedule.refill_steps, schedule.ramp) if loaded else (schedule.seed_steps, 0)
+    seed_steps, ramp, hold = schedule.seed_steps, 0, 0
+    if loaded:
+        seed_steps, ramp, hold = schedule.refill_steps, schedule.ramp, schedule.hold
     report = Report(run.folder, run.step, schedule.total)
     with report, interruptible() as interrupted:
         while run.step < schedule.total:
@@ -79,7 +83,7 @@ def train(
             metrics: Metrics = {}
             if not seeding:
                 left = (schedule.total - run.step) / max(schedule.cooldown, 1)
-                metrics = learn(agent, data, schedule.phase_updates, run, ramp, min(left, 1.0))
+                metrics = learn(agent, data, schedule.phase_updates, run, ramp, hold, min(left, 1.0))
             elif loaded and run.step > 0:
                 agent.recall(*agent.draw(data))
             if collector is not None:
@@ -101,14 +105,18 @@ def train(
                 raise KeyboardInterrupt
 
 
-def learn(agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0, pace: float = 1.0) -> Metrics:
+def learn(
+    agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0, hold: int = 0, pace: float = 1.0
+) -> Metrics:
     """Updates in a row; the metrics of the last. A loss that is no number ends training, its batch kept.
 
-    Learning rates are the share `pace` of what they are, and rise from 0 over a run's first `ramp` updates.
+    Learning rates are the share `pace` of what they are, and rise from 0 over a run's first `ramp` updates,
+    the policy's over the first after `hold`.
     """
     metrics: Metrics = {}
     for _ in range(updates):
-        agent.pace(min(pace, run.updates / ramp if ramp else 1.0))
+        share, policy = (min(pace, risen(run.updates - after, ramp)) for after in (0, hold))
+        agent.pace(share, policy)
         batches = agent.draw(data)
         try:
             metrics = agent.update(*batches)
@@ -116,3 +124,8 @@ def learn(agent: Agent, data: Data, updates: int, run: Run, ramp: int = 0, pace:
             raise BadInput(f"{error}; its batch is in {run.dump(batches)}") from error
         run.updates += 1
     return metrics
+
+
+def risen(updates: int, ramp: int) -> float:
+    """How much of a learning rate has come back after so many updates; not before the first."""
+    return min(max(updates / ramp, 0.0), 1.0) if ramp else float(updates >= 0)
