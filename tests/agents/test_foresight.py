@@ -98,7 +98,7 @@ def test_climbing_the_slopes_climbs_the_whole_sum() -> None:
 def test_without_steps_it_is_the_slope_of_the_value() -> None:
     obs = torch.tensor([[0.4], [0.8]])
     seen = looked(line(1.0), 0, obs)
-    torch.testing.assert_close(seen.slope, one_scale(-(obs**2)))
+    torch.testing.assert_close(seen.slope, one_scale(-(obs**2)[None])[0])
     assert torch.equal(seen.obs, obs)
 
 
@@ -108,6 +108,14 @@ def test_terms_are_on_one_scale() -> None:
     large = slope_of(1e4 * action.sin().sum(-1), action)
     torch.testing.assert_close(small, large)
     assert small.square().mean().item() == pytest.approx(1.0, rel=1e-5)
+
+
+def test_no_path_outshouts_the_others() -> None:
+    """Three paths of two steps with slopes 1, 2 and 100: the last counts as twice the middle one, as 4."""
+    slope = torch.tensor([1.0, 2.0, 100.0])[None, :, None].expand(2, 3, 5)
+    scale = ((1 + 4 + 16) / 3) ** 0.5
+    wanted = torch.tensor([1.0, 2.0, 4.0])[None, :, None].expand(2, 3, 5) / scale
+    torch.testing.assert_close(one_scale(slope), wanted)
 
 
 def transitions(n: int, generator: torch.Generator) -> Transitions:

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from anima.learners.policy import Policy
 
+STEEPEST = 2.0  # slopes of a path are at most so many times as large as those of the middle one
+
 World = Callable[[Tensor, Tensor], Tensor]
 """(obs, action) -> the observation a step later"""
 Reward = Callable[[int, Tensor], tuple[Tensor, Tensor | float]]
@@ -58,15 +60,21 @@ def foresee(
             gained, goes_on = reward(h, states[-1])
             total, weight = total + weight * gained, discount * weight * goes_on
     total = total + weight * value(states[-1], latents[-1], actions[-1])
-    slope = torch.cat(torch.autograd.grad(total.sum(), actions))
-    return Foreseen(torch.cat(states).detach(), torch.cat(list(latents)), one_scale(slope), total.detach())
+    slope = one_scale(torch.stack(torch.autograd.grad(total.sum(), actions))).flatten(0, 1)
+    return Foreseen(torch.cat(states).detach(), torch.cat(list(latents)), slope, total.detach())
 
 
 def slope_of(value: Tensor, action: Tensor) -> Tensor:
     """(n, A) gradient of values with respect to the actions, on a scale of 1."""
-    return one_scale(torch.autograd.grad(value.sum(), action)[0])
+    return one_scale(torch.autograd.grad(value.sum(), action)[0][None])[0]
 
 
 def one_scale(slope: Tensor) -> Tensor:
-    """Slopes with a root mean square of 1."""
+    """Slopes (steps, n, A) with a root mean square of 1, those of no path much larger than the others'.
+
+    A few paths over contacts and falls have slopes a hundred times as large as most, and mean nothing by it:
+    such a path is chaotic. Unbounded, they would be all that an actor hears of.
+    """
+    size = slope.square().mean((0, 2)).sqrt()
+    slope = slope * (STEEPEST * size.median() / size.clamp(min=1e-8)).clamp(max=1.0)[:, None]
     return slope / slope.square().mean().sqrt().clamp(min=1e-8)
