@@ -38,7 +38,7 @@ def test_latents_are_what_a_prompt_would_give() -> None:
     reward = random_rewards(16, obs, list(agent.space.parts.values()), agent.draws)
     agent.normalize.settle(torch.randn(1000, agent.space.obs))
     weights = torch.softmax(module.SHARPNESS * reward, 1).numpy()
-    states = agent.normalize.undo(obs).numpy()
+    states = agent.normalize.undo(obs, slice(None)).numpy()
     prompted = [agent.prompt_reward(states, r, w) for r, w in zip(reward.numpy(), weights, strict=True)]
     torch.testing.assert_close(z, torch.cat([torch.from_numpy(p) for p in prompted]), rtol=1e-3, atol=1e-3)
 

@@ -24,8 +24,7 @@ from anima.training.run import RECIPE
 @pytest.fixture
 def follow() -> Follow:
     clips, _ = pointmass(clips=4, frames=10)
-    point = make_domain("pointmass")
-    return Follow(Expert(clips, point), point.space, 0.75, Center(), worlds=200)
+    return Follow(Expert(clips, make_domain("pointmass")), slice(0, 2), 0.75, Center(), worlds=200)
 
 
 def test_a_share_of_the_worlds_begins_at_frames_that_have_a_next_one(follow: Follow) -> None:

@@ -141,9 +141,7 @@ class Agent(nn.Module, ABC):
     def settings(self) -> dict[str, Any]:
         """Plain values from which `agent_from` builds an agent of the same kind and size."""
         parts = {name: [part.start, part.stop] for name, part in self.space.parts.items()}
-        space: dict[str, Any] = {"obs": self.space.obs, "action": self.space.action, "parts": parts}
-        if self.space.turning is not None:
-            space["turning"] = [self.space.turning.start, self.space.turning.stop]
+        space = {"obs": self.space.obs, "action": self.space.action, "parts": parts}
         return {"agent": self.name, "space": space, "config": dataclasses.asdict(self.config)}
 
     def state(self) -> dict[str, Tensor]:
@@ -270,8 +268,7 @@ def agent_from(settings: Mapping[str, Any], seed: int = 0, device: str = "cpu") 
     """The agent that `settings` describes, with fresh weights."""
     space = settings["space"]
     parts = {name: slice(*bounds) for name, bounds in space["parts"].items()}
-    turning = slice(*space["turning"]) if "turning" in space else None
-    where = Space(space["obs"], space["action"], parts, turning)
+    where = Space(space["obs"], space["action"], parts)
     return make_agent(settings["agent"], where, settings["config"], seed, device)
 
 

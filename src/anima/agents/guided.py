@@ -196,7 +196,7 @@ class Guided(FBCPR):
 
     def to_references(self, online: Transitions, to: Reference, rows: slice) -> Climb:
         """What the policy would come to near its references."""
-        c = self.config
+        c, pose = self.config, self.space.parts["pose"]
         to_goal, latents, targets = to.to_goal[rows], [to.z[rows]], list[Tensor]()
         if c.foresight > 0:
             frames = online.extra["ahead"][rows]
@@ -206,10 +206,10 @@ class Guided(FBCPR):
             for h in range(c.foresight):
                 z = self.project(windows[:, h + 1])
                 latents.append(torch.where(to_goal[:, None], to.z[rows], z))
-                targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h]))
+                targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h])[:, pose])
 
         def reward(h: int, obs: Tensor) -> tuple[Tensor, Tensor]:
-            away = self.space.apart(self.normalize.undo(obs), targets[h])
+            away = (self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1)
             return near(away, c.kernel), torch.sigmoid((c.reach - away) / BLUR).masked_fill(to_goal, 1.0)
 
         return self.ahead_of(online.obs[rows], latents, reward, self.guide.value, c.guide_discount)

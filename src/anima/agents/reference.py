@@ -29,13 +29,13 @@ def choose_reference(agent: LatentAgent, online: Transitions) -> Reference:
     Rows that follow a clip keep its frames; a share of them, and all others, get goals: states of the
     batch, or what the body itself came to later, which lets it learn to stay as it is, and small steps.
     """
-    n = len(online.obs)
+    n, pose = len(online.obs), agent.space.parts["pose"]
     config: Any = agent.config
     own = agent.draws.rand(n, 1) < config.own_goals
     goal = torch.where(own, online.extra["future"][:, 0], online.next_obs[agent.draws.randperm(n)])
     distance = online.extra["distance"][:, 0]
     to_goal = (agent.draws.rand(n, 1)[:, 0] < config.guide_goals) | (distance < 0)
-    away = agent.space.apart(online.next_obs, goal)
+    away = (online.next_obs[:, pose] - goal[:, pose]).norm(dim=-1)
     goal_z = agent.project(agent.embed(agent.normalize(goal)))
     swap = to_goal[:, None]
     reward = near(torch.where(to_goal, away, distance), config.kernel)

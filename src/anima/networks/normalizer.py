@@ -40,9 +40,9 @@ class Normalizer(nn.Module):
         flat = F.batch_norm(x.reshape(-1, x.shape[-1]), self.mean, self.variance, eps=EPSILON)
         return flat.view(x.shape)
 
-    def undo(self, x: Tensor) -> Tensor:
-        """What observations (…, size) were before."""
-        return x * (self.variance + EPSILON).sqrt() + self.mean
+    def undo(self, x: Tensor, part: slice) -> Tensor:
+        """What a part of observations was before, from them whole (…, size)."""
+        return x[..., part] * (self.variance[part] + EPSILON).sqrt() + self.mean[part]
 
 
 class Unchanged(nn.Module):
@@ -57,5 +57,5 @@ class Unchanged(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x
 
-    def undo(self, x: Tensor) -> Tensor:
-        return x
+    def undo(self, x: Tensor, part: slice) -> Tensor:
+        return x[..., part]

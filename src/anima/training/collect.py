@@ -66,8 +66,8 @@ class Collector:
         if tracking is not None:
             if clips is None:
                 raise BadInput("this agent follows clips, but no library is named (--library FILE)")
-            share, worlds = tracking.share, config.worlds
-            self.follow = Follow(clips, domain.space, share, self.beginnings(), worlds)
+            pose = domain.space.parts["pose"]
+            self.follow = Follow(clips, pose, tracking.share, self.beginnings(), config.worlds)
         start = self.follow or self.beginnings()
         self.env = BatchEnv(domain, config.worlds, config.threads, seed, start, limit=config.limit)
         self.rng = np.random.default_rng([seed, config.worlds])

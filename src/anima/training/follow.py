@@ -6,7 +6,6 @@ from anima.data.expert import Expert
 from anima.rotation import Array
 from anima.sim.env import Rngs, Start
 from anima.sim.physics import Physics
-from anima.sim.space import Space
 
 
 class Follow:
@@ -16,8 +15,8 @@ class Follow:
     Clips are drawn by weight, then a frame uniformly among those that have a next one.
     """
 
-    def __init__(self, clips: Expert, space: Space, share: float, otherwise: Start, worlds: int) -> None:
-        self.clips, self.space, self.share, self.otherwise = clips, space, share, otherwise
+    def __init__(self, clips: Expert, pose: slice, share: float, otherwise: Start, worlds: int) -> None:
+        self.clips, self.pose, self.share, self.otherwise = clips, pose, share, otherwise
         self.frame = np.full(worlds, -1)  # of each world, among all clips end to end; -1: follows none
 
     def __call__(self, physics: Physics, ids: Array, rngs: Rngs) -> None:
@@ -43,7 +42,7 @@ class Follow:
 
     def distance(self, frame: Array, obs: Array) -> Array:
         """(k,) between the poses that observations (k, O) and the frames after those given have."""
-        return np.asarray(self.space.apart(obs, self.ahead(frame, 1)[:, 0]))
+        return np.linalg.norm((obs - self.ahead(frame, 1)[:, 0])[:, self.pose], axis=1)
 
     def finished(self, frame: Array) -> Array:
         """(k,) whether there is no frame after these."""

@@ -24,7 +24,7 @@ class Humanoid(Domain):
     """24 bodies, 69 servo-driven hinges, 30 control steps a second (Tirinzoni et al. 2025)."""
 
     name = "humanoid"
-    space = Space(sense.SIZE, len(JOINTS), sense.PARTS, sense.TURNING)
+    space = Space(sense.SIZE, len(JOINTS), sense.PARTS)
     velocities = kinematics.NV
     rate = 1 / (SUBSTEPS * TIMESTEP)
     tasks = named

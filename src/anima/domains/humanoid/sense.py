@@ -13,7 +13,6 @@ PARTS: dict[str, slice] = {
     "spins": slice(286, 358),  # angular, of all 24
     "pose": slice(0, 214),  # what the metrics compare: all but the velocities
 }
-TURNING = slice(1, 214)  # the pose's vectors, which are seen from where the pelvis faces
 SIZE = 358
 
 
