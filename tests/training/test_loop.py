@@ -64,11 +64,12 @@ def test_learning_rates_fall_at_the_end(tiny: Tiny, tmp_path: Path) -> None:
     """The last of the phases of 50 steps begins with 50 left of 400: a quarter of a cooldown of 200."""
     recipe = tiny("fb")
     agent, data, collector, run = begin(recipe, tmp_path / "run")
-    seen: list[float] = []
+    seen: list[tuple[float, float]] = []
     pace = agent.pace
-    agent.pace = lambda share: seen.append(share) or pace(share)  # type: ignore[func-returns-value]
+    agent.pace = lambda *shares: seen.append(shares) or pace(*shares)  # type: ignore[func-returns-value]
     train(agent, data, replace(recipe.schedule, cooldown=200), run, collector)
-    assert seen == [1.0] * 6 + [0.75] * 2 + [0.5] * 2 + [0.25] * 2  # 2 updates a phase from step 100 on
+    wanted = [1.0] * 6 + [0.75] * 2 + [0.5] * 2 + [0.25] * 2  # 2 updates a phase from step 100 on
+    assert seen == [(share, share) for share in wanted]
     for learner in agent.learners():
         now = [group["lr"] for group in learner.optimizer.param_groups]
         assert now == pytest.approx([0.25 * rate for rate in learner._rates.values()])
