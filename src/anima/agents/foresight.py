@@ -72,8 +72,8 @@ def slope_of(value: Tensor, action: Tensor) -> Tensor:
 def one_scale(slope: Tensor) -> Tensor:
     """Slopes (steps, n, A) with a root mean square of 1, those of no path much larger than the others'.
 
-    A few paths over contacts and falls have slopes up to 75 times as large as the middle one, and mean nothing
-    by it: such a path is chaotic. Unbounded, they would be most of what an actor hears of.
+    A few paths over contacts and falls have slopes up to 75 times as large as the middle one, and mean
+    nothing by it: such a path is chaotic. Unbounded, they would be most of what an actor hears of.
     """
     size = slope.square().mean((0, 2)).sqrt()
     slope = slope * (STEEPEST * size.median() / size.clamp(min=1e-8)).clamp(max=1.0)[:, None]
