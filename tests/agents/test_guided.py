@@ -11,7 +11,7 @@ from test_agents import SIZES, SPACE, STYLE, TINY, Data
 from anima import BadInput
 from anima.agents import make_agent
 from anima.agents.guided import FEW
-from anima.agents.imitation import shown
+from anima.agents.imitation import Teachers, lesson, shown
 from anima.agents.reference import choose_reference
 from anima.data.batch import Transitions
 
@@ -249,3 +249,37 @@ def test_following_gives_the_latents_of_a_motion_prompt() -> None:
     frames = np.random.default_rng(0).normal(size=(9, 5))
     ahead = np.stack([frames[t : t + 4] for t in range(6)])
     np.testing.assert_allclose(agent.follow(ahead), agent.prompt_motion(frames)[:6], atol=1e-5)
+
+
+def teachers(until: int = 0) -> Teachers:
+    return Teachers(
+        *(make_agent("guided", SPACE, guided().settings()["config"], seed=s).policy for s in (8, 9)), until
+    )
+
+
+def test_a_lesson_asks_the_follower_where_clips_are_followed_and_the_other_at_all_latents() -> None:
+    """Every other of 16 rows follows a clip: 8 actions of the follower's, then 16 of the other's."""
+    agent, by = guided(teaching=2.0), teachers()
+    online, _ = agent.draw(Tracked())
+    z = agent.uniform(len(online.obs), agent.draws)
+    told = lesson(agent, by, online, z)
+    assert told.weight == 2.0 and len(told.action) == 8 + 16
+    followed = online.extra["z"][::2]
+    torch.testing.assert_close(told.action[:8], by.follower.act(online.obs[::2], followed))
+    torch.testing.assert_close(told.action[8:], by.rest.act(online.obs, z))
+    assert torch.equal(told.z, torch.cat([followed, z]))
+
+
+def test_in_lessons_the_policy_comes_near_its_teachers_and_nothing_else_learns() -> None:
+    agent = guided(teaching=2.0, policy={**SIZES["policy"], "rate": 0.01})
+    agent.update(*agent.draw(Tracked()))  # sets the normalizer and B, once
+    agent.teachers = teachers(until=1 + 150)
+    first = float(agent.update(*agent.draw(Tracked()))["policy/away_from_teachers"])
+    assert moved(agent, 148) == {"policy", "updates", "ring"}
+    last = float(agent.update(*agent.draw(Tracked()))["policy/away_from_teachers"])
+    assert last < 0.5 * first
+    metrics = [
+        agent.update(*agent.draw(Tracked())) for _ in range(2)
+    ]  # lessons are over; the actor's delay is 2
+    assert any("policy/away_from_follower" in told for told in metrics)
+    assert "guide" in moved(agent, 1)

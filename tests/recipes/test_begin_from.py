@@ -139,3 +139,47 @@ def matching() -> list[str]:
     return [word for key, value in sizes.items() for word in (f"--config.{key}", str(value))] + [
         "--config.normalize-obs"
     ]
+
+
+def taught(model: Path, **changes: Any) -> Any:
+    chosen = recipe(origin=str(model), origin_hash=model_hash(anima.load(model)), **changes)  # type: ignore[arg-type]
+    return replace(chosen, config=replace(chosen.config, teaching=5.0, lessons=8))
+
+
+def test_lessons_of_a_run_resume_exactly(model: Path, tmp_path: Path) -> None:
+    """Eight lessons, 5 updates a phase from step 200 on: stopped amid them."""
+    go(taught(model), tmp_path / "whole", total=350)
+    go(taught(model), tmp_path / "parts", total=250)
+    go(taught(model), tmp_path / "parts", total=350)
+    whole, parts = (
+        json.loads((max((tmp_path / k).glob("checkpoints/step-*")) / "manifest.json").read_text())
+        for k in ("whole", "parts")
+    )
+    assert whole == parts
+
+
+def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path, tmp_path: Path) -> None:
+    agent: Any = build(taught(model), tmp_path)[0]
+    origin: Any = anima.load(model)
+    assert agent.teachers.until == int(origin.updates) + 8
+    obs, z = torch.randn(9, agent.space.obs), torch.randn(9, agent.config.latent)
+    for policy in (agent.teachers.follower, agent.teachers.rest):
+        assert torch.equal(policy.act(obs, z), origin.policy.act(obs, z))
+    further = recipe(origin=str(model), origin_hash=model_hash(origin))
+    stays = replace(further.config, measure=replace(further.config.measure, backward_rate=0.0))
+    go(replace(further, config=stays), tmp_path / "further")
+    agent = build(taught(model, teacher=str(tmp_path / "further")), tmp_path)[0]
+    assert not torch.equal(agent.teachers.follower.act(obs, z), origin.policy.act(obs, z))
+
+
+def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:
+    go(recipe(seed=4), tmp_path / "stranger")
+    wrong = {
+        "teaching": (recipe(teacher=str(model)), "has no weight"),
+        "origin": (replace(taught(model), origin=""), "name a model"),
+        "latents": (taught(model, teacher=str(tmp_path / "stranger")), "other latents"),
+        "changed": (taught(model, teacher=str(run), teacher_hash="0" * 64), "learned more"),
+    }
+    for chosen, message in wrong.values():
+        with pytest.raises(BadInput, match=message):
+            build(chosen, tmp_path)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from anima.learners.policy import Policy
 
+LITTLE = 0.1  # share of the mean of a moment's diagonal that is added to it before it is inverted
 STEEPEST = 2.0  # slopes of a path are at most so many times as large as those of the middle one
 
 World = Callable[[Tensor, Tensor], Tensor]
@@ -78,3 +79,8 @@ def one_scale(slope: Tensor) -> Tensor:
     size = slope.square().mean((0, 2)).sqrt()
     slope = slope * (STEEPEST * size.median() / size.clamp(min=1e-8)).clamp(max=1.0)[:, None]
     return slope / slope.square().mean().sqrt().clamp(min=1e-8)
+
+
+def invertible(moment: Tensor) -> Tensor:
+    """(d, d) E[B Bᵀ] with a little on its diagonal."""
+    return moment + torch.diag_embed(LITTLE * moment.diagonal().mean().expand(len(moment)))

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from anima.agents.agent import HELPED, Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
-from anima.agents.foresight import Foreseen, Reward, Value, foresee, slope_of
-from anima.agents.imitation import Shown, shown
+from anima.agents.foresight import Foreseen, Reward, Value, foresee, invertible, slope_of
+from anima.agents.imitation import Shown, Teachers, learn_by_heart, lesson, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.agents.random_rewards import SHARPNESS, random_rewards
@@ -32,9 +32,7 @@ OWN = 16  # states of a body's own future that one latent encodes, as many as a 
 FEW = 2  # frames learned from of a long segment, so that an update has many of them
 SAMPLED = 8192  # states over which B is evened out
 BLUR = 0.5  # distance over which being lost is foreseen, so that it has a slope
-MOMENTUM = 0.01  # of the running E[B Bᵀ] …
-LITTLE = 0.1  # … to whose diagonal this share of its mean is added before it is inverted
-
+MOMENTUM = 0.01  # of the running E[B Bᵀ]
 
 Climb = Callable[[], Foreseen]
 """What the actor climbs in some rows, everything random about it already drawn"""
@@ -59,6 +57,10 @@ class Guided(FBCPR):
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
+        teaching: float = 0.0  # pull toward what a teacher would do, where a clip is followed; 0: no teachers
+        lessons: int = (
+            0  # first updates in which the policy imitates teachers in all, and nothing else learns
+        )
         guide_discount: float = 0.96  # γ of the guide
         foresight: int = 0  # steps that the actor looks ahead by a model of the world, in half of a batch
         practice: int = 1_000  # updates in which that model learns before the actor trusts it
@@ -73,16 +75,17 @@ class Guided(FBCPR):
 
     passing = (*FBCPR.passing, "spread")
     relearned = ("dynamics",)
+    teachers: Teachers | None = None  # set from outside, before training
+    updates: Tensor
+    spread: Tensor
 
     def __init__(self, space: Space, config: Config, seed: int, device: str = "cpu") -> None:
         super().__init__(space, config, seed, device)
-        self.updates: Tensor
         self.register_buffer("updates", torch.tensor(0))
         if config.guidance_weight > 0:
             self.tracking = Tracking(config.tracking_share, config.reach)
             self.guide = Critic(space.obs, config.latent, space.action, config.guide, "guide")
             self.ready(self.guide, config.compile)
-        self.spread: Tensor
         if config.guidance_weight > 0 and config.foresight > 0:
             self.register_buffer("spread", torch.zeros(config.latent, config.latent))  # running E[B Bᵀ]
             self.dynamics = Dynamics(space.obs, space.action, config.dynamics)
@@ -152,6 +155,10 @@ class Guided(FBCPR):
         self.updates += 1
         done = int(self.updates) - self.config.alone
         online = replace(online, z=online.extra["z"])
+        if self.teachers is not None and int(self.updates) <= self.teachers.until:
+            return self.have_lesson(
+                self.teachers, online.map_obs(self.normalize), expert.map_obs(self.normalize)
+            )
         reference = choose_reference(self, online)
         online = online.map_obs(self.normalize)
         guide_fits, z = self.guide_fits(online, reference), reference.z
@@ -168,8 +175,14 @@ class Guided(FBCPR):
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
         if int(self.updates) % self.config.delay == 0 and self.practiced and not self.policy.rests:
-            metrics |= self.climb(online, reference, z, share, shown(self, online, expert, expert_z, helped))
+            imitated = shown(self, online, expert, expert_z, helped, self.teachers)
+            metrics |= self.climb(online, reference, z, share, imitated)
         return metrics
+
+    def have_lesson(self, teachers: Teachers, online: Transitions, expert: Segments) -> Metrics:
+        """Fit the policy to what its teachers would do, and nothing else."""
+        z = self.relabel(online, self.encode_clips(expert))
+        return learn_by_heart(self.policy, lesson(self, teachers, online, z))
 
     @property
     def practiced(self) -> bool:
@@ -218,7 +231,7 @@ class Guided(FBCPR):
         """What the policy would come to of the rewards that latents stand for."""
         latents = [z[rows]] * (self.config.foresight + 1)
         if self.config.foresight > 0:
-            weights = torch.linalg.solve(self.evened(), z[rows].mT).mT
+            weights = torch.linalg.solve(invertible(self.spread), z[rows].mT).mT
 
         def implied(h: int, obs: Tensor) -> tuple[Tensor, float]:
             return (self.embed(obs) * weights).sum(-1), 1.0
@@ -232,11 +245,7 @@ class Guided(FBCPR):
         b = self.embed(next_obs)
         self.spread.lerp_(b.mT @ b / len(b), MOMENTUM if self.spread.any() else 1.0)
         stays = self.config.measure.backward_rate == 0 and self.config.measure.pessimism == 0
-        return self.evened() if stays else None
-
-    def evened(self) -> Tensor:
-        """(d, d) E[B Bᵀ] of many updates, with a little on its diagonal, so that it can be inverted."""
-        return self.spread + torch.diag_embed(LITTLE * self.spread.diagonal().mean().expand(len(self.spread)))
+        return invertible(self.spread) if stays else None
 
     def ahead_of(
         self, obs: Tensor, latents: list[Tensor], reward: Reward, value: Value, discount: float

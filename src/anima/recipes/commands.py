@@ -52,6 +52,8 @@ def train(
             chosen = replace(chosen, origin_hash=model_hash(load(chosen.origin)))
         if chosen.collector.helper:
             chosen = replace(chosen, helper_hash=model_hash(load(chosen.collector.helper)))
+        if chosen.teacher:
+            chosen = replace(chosen, teacher_hash=model_hash(load(chosen.teacher)))
         current = Run.create(
             run or Path("runs") / f"{chosen.agent}-{strftime('%Y%m%d-%H%M%S')}", asdict(chosen)
         )

@@ -11,6 +11,7 @@ from anima.agents import Agent, default_config, make_agent
 from anima.agents.checkpoint import load, newest_whole
 from anima.agents.config import from_dict
 from anima.agents.experts import Experts
+from anima.agents.imitation import Teachers
 from anima.agents.player import Subject
 from anima.agents.td3 import TD3
 from anima.data.expert import Expert
@@ -35,6 +36,7 @@ from anima.training.run import RECIPE
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
+SHARED = ("normalize.", "measure.backward_map.")  # what two models share whose latents mean the same
 MAY_BE_0 = ("phase_updates", "seed_steps", "refill_steps", "ramp", "hold", "cooldown")  # of a schedule
 # Those the published training is judged by on the way.
 TASKS = (
@@ -65,7 +67,10 @@ class Recipe(Generic[C]):
     threads: int = 0  # of torch; 0 for as many as there are cores
     origin: Annotated[str, tyro.conf.arg(name="from")] = ""  # model, run or checkpoint to go on from
     origin_hash: Annotated[str, tyro.conf.Suppress] = ""  # SHA-256 of its weights, set when a run begins
-    helper_hash: Annotated[str, tyro.conf.Suppress] = ""  # the same of the collector's helper
+    teacher: str = ""  # with config.teaching: who is imitated in following clips, a model or run that went on
+    # from that one; left out, that one itself
+    helper_hash: Annotated[str, tyro.conf.Suppress] = ""  # the same of the collector's helper …
+    teacher_hash: Annotated[str, tyro.conf.Suppress] = ""  # … and of the teacher
 
 
 def from_json(values: Any) -> Recipe[Any]:
@@ -82,7 +87,9 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
         torch.set_num_threads(recipe.threads)
     check(recipe)
     domain = make_domain(recipe.domain)
-    agent = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
+    agent: Any = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
+    if (teachers := open_teachers(recipe)) is not None:
+        agent.teachers = teachers
     expert = open_clips(recipe, domain)
     if recipe.dataset:
         return agent, Data(Offline(Path(recipe.dataset)), expert), None
@@ -124,6 +131,34 @@ def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
     if recipe.helper_hash and recipe.helper_hash != model_hash(agent):
         raise BadInput(f"{config.helper} (collector.helper) has learned more since this run began")
     return Helper(agent, domain.task(learned.task))
+
+
+def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
+    """The policies that an agent learns from, where its settings ask for some."""
+    if getattr(recipe.config, "teaching", 0.0) == 0:
+        if recipe.teacher or getattr(recipe.config, "lessons", 0) > 0:
+            raise BadInput(
+                "a teacher is asked for, but has no weight: say how much it counts (config.teaching)"
+            )
+        return None
+    if not recipe.origin:
+        raise BadInput("config.teaching: teachers are what training goes on from; name a model (--from)")
+    rest: Any = load(recipe.origin)
+    follower: Any = load(recipe.teacher) if recipe.teacher else rest
+    for name, known, hashed in (
+        (recipe.origin, rest, recipe.origin_hash),
+        (recipe.teacher, follower, recipe.teacher_hash),
+    ):
+        if hashed and hashed != model_hash(known):
+            raise BadInput(f"{name} has learned more since this run began: it is no longer its teacher")
+    own = rest.state_dict()
+    for name, tensor in follower.state_dict().items():
+        if name.startswith(SHARED) and (name not in own or not torch.equal(own[name], tensor)):
+            raise BadInput(
+                f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
+                "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
+            )
+    return Teachers(follower.policy, rest.policy, int(rest.updates) + recipe.config.lessons)
 
 
 def aim(recipe: Recipe[Any], domain: Domain) -> tuple[Rewards, int] | None:
