@@ -270,16 +270,13 @@ def test_a_lesson_asks_the_follower_where_clips_are_followed_and_the_other_at_al
     assert torch.equal(told.z, torch.cat([followed, z]))
 
 
-def test_in_lessons_the_policy_comes_near_its_teachers_and_nothing_else_learns() -> None:
-    agent = guided(teaching=2.0, policy={**SIZES["policy"], "rate": 0.01})
+def test_in_lessons_the_policy_comes_near_its_teachers_then_climbs_and_keeps_to_one() -> None:
+    agent = guided(teaching=2.0, alone=500, policy={**SIZES["policy"], "rate": 0.01})
     agent.update(*agent.draw(Tracked()))  # sets the normalizer and B, once
     agent.teachers = teachers(until=1 + 150)
-    first = float(agent.update(*agent.draw(Tracked()))["policy/away_from_teachers"])
-    assert moved(agent, 148) == {"policy", "updates", "ring"}
-    last = float(agent.update(*agent.draw(Tracked()))["policy/away_from_teachers"])
-    assert last < 0.5 * first
-    metrics = [
-        agent.update(*agent.draw(Tracked())) for _ in range(2)
-    ]  # lessons are over; the actor's delay is 2
-    assert any("policy/away_from_follower" in told for told in metrics)
-    assert "guide" in moved(agent, 1)
+    told = [agent.update(*agent.draw(Tracked())) for _ in range(152)]
+    away = [float(metrics["policy/away_from_teachers"]) for metrics in told[:150]]
+    assert away[-1] < 0.5 * away[0]
+    assert all("guide/loss" in metrics and "policy/guide" not in metrics for metrics in told[:150])
+    climbed = [metrics for metrics in told[150:] if "policy/guide" in metrics]  # the actor's delay is 2
+    assert len(climbed) == 1 and "policy/away_from_follower" in climbed[0]

@@ -155,10 +155,6 @@ class Guided(FBCPR):
         self.updates += 1
         done = int(self.updates) - self.config.alone
         online = replace(online, z=online.extra["z"])
-        if self.teachers is not None and int(self.updates) <= self.teachers.until:
-            return self.have_lesson(
-                self.teachers, online.map_obs(self.normalize), expert.map_obs(self.normalize)
-            )
         reference = choose_reference(self, online)
         online = online.map_obs(self.normalize)
         guide_fits, z = self.guide_fits(online, reference), reference.z
@@ -174,15 +170,15 @@ class Guided(FBCPR):
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
         share = min(max((done - self.config.fitting) / self.config.ramp, 0.0), 1.0)
-        if int(self.updates) % self.config.delay == 0 and self.practiced and not self.policy.rests:
+        if self.policy.rests:
+            return metrics
+        if self.teachers is not None and int(self.updates) <= self.teachers.until:
+            told = lesson(self, self.teachers, online, self.relabel(online, expert_z))
+            metrics |= learn_by_heart(self.policy, told)
+        elif int(self.updates) % self.config.delay == 0 and self.practiced:
             imitated = shown(self, online, expert, expert_z, helped, self.teachers)
             metrics |= self.climb(online, reference, z, share, imitated)
         return metrics
-
-    def have_lesson(self, teachers: Teachers, online: Transitions, expert: Segments) -> Metrics:
-        """Fit the policy to what its teachers would do, and nothing else."""
-        z = self.relabel(online, self.encode_clips(expert))
-        return learn_by_heart(self.policy, lesson(self, teachers, online, z))
 
     @property
     def practiced(self) -> bool:

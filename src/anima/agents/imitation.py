@@ -32,7 +32,7 @@ class Teachers:
 
     follower: Policy  # of whoever follows a clip
     rest: Policy  # at all other latents
-    until: int = 0  # update of the learner up to which it learns from them alone
+    until: int = 0  # update up to which the learner imitates them in all
 
 
 def follower_shows(agent: LatentAgent, teachers: Teachers, online: Transitions) -> Shown:
