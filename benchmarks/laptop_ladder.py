@@ -31,7 +31,6 @@ GOALS = 10  # poses of a rung's clips
 REWARDS = "1/5"  # of the 45 tasks
 # A rung has few clips and few minutes, so FB-CPR comes in sooner than it does for a night.
 HANDOVER = ("--schedule.refill-steps", 12_000, "--config.fitting", 1_000, "--config.ramp", 1_000)
-HANDOVER += ("--config.teaching", 5)  # the body that follows teaches the one that learns the rest
 
 
 def main() -> None:

@@ -175,8 +175,8 @@ def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path,
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:
     go(recipe(seed=4), tmp_path / "stranger")
     wrong = {
-        "teaching": (recipe(teacher=str(model)), "has no weight"),
-        "origin": (replace(taught(model), origin=""), "name a model"),
+        "teaching": (recipe(origin=str(model), teacher=str(model)), "need a weight"),
+        "origin": (replace(taught(model), origin=""), "goes on from"),
         "latents": (taught(model, teacher=str(tmp_path / "stranger")), "other latents"),
         "changed": (taught(model, teacher=str(run), teacher_hash="0" * 64), "learned more"),
     }

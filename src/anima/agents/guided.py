@@ -57,7 +57,7 @@ class Guided(FBCPR):
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
-        teaching: float = 0.0  # pull toward what a teacher would do, where a clip is followed; 0: no teachers
+        teaching: float = 0.0  # pull toward the teacher's actions where a clip is followed; 0: no teachers
         lessons: int = (
             0  # first updates in which the policy imitates teachers in all, and nothing else learns
         )

@@ -79,6 +79,7 @@ def humanoid() -> Recipe[Any]:
     config = replace(config, foresight=8, delay=5, haste=3.0)
     config = replace(config, tracking_share=0.75, alone=20_000)
     config = replace(config, random_rewards=True, expert_share=0.5, behavior=64, lead=True)
+    config = replace(config, teaching=5.0)  # a body that follows clips already (--from) goes on doing so
     return Recipe(
         "guided",
         config,
@@ -103,7 +104,7 @@ def humanoid() -> Recipe[Any]:
 def follow() -> Recipe[Any]:
     """The beginning of `laptop.humanoid`, which goes on `--from` it: all worlds follow clips, no more."""
     recipe = humanoid()
-    config = replace(recipe.config, imitation=0.0, guide_goals=0.0, tracking_share=1.0)
+    config = replace(recipe.config, imitation=0.0, guide_goals=0.0, tracking_share=1.0, teaching=0.0)
     config = replace(config, practice=300)  # an actor that knows nothing has nothing to lose
     schedule = replace(recipe.schedule, total=300_000, evaluate_every=60_000, save_every=60_000, cooldown=0)
     return replace(recipe, config=config, schedule=schedule, tasks="")

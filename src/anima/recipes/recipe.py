@@ -134,15 +134,15 @@ def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
 
 
 def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
-    """The policies that an agent learns from, where its settings ask for some."""
-    if getattr(recipe.config, "teaching", 0.0) == 0:
-        if recipe.teacher or getattr(recipe.config, "lessons", 0) > 0:
+    """The policies that an agent learns from; None where it goes on from nobody, or nobody counts."""
+    weight, lessons = (getattr(recipe.config, name, 0) for name in ("teaching", "lessons"))
+    if weight == 0 or not recipe.origin:
+        if recipe.teacher or lessons > 0:
             raise BadInput(
-                "a teacher is asked for, but has no weight: say how much it counts (config.teaching)"
+                "teacher, config.lessons: teachers need a weight (config.teaching) and a model that "
+                "training goes on from (--from)"
             )
         return None
-    if not recipe.origin:
-        raise BadInput("config.teaching: teachers are what training goes on from; name a model (--from)")
     rest: Any = load(recipe.origin)
     follower: Any = load(recipe.teacher) if recipe.teacher else rest
     for name, known, hashed in (
@@ -158,7 +158,7 @@ def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
                 f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
                 "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
             )
-    return Teachers(follower.policy, rest.policy, int(rest.updates) + recipe.config.lessons)
+    return Teachers(follower.policy, rest.policy, int(rest.updates) + lessons)
 
 
 def aim(recipe: Recipe[Any], domain: Domain) -> tuple[Rewards, int] | None:
