@@ -15,6 +15,7 @@ from anima.cli import main
 from anima.errors import BadInput
 from anima.prompting.prompt import model_hash
 from anima.recipes.recipe import begin_from, build, take_over
+from anima.recipes.ship import provenance
 
 
 def test_training_goes_on_from_a_model(model: Path, tmp_path: Path) -> None:
@@ -168,8 +169,11 @@ def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path,
     further = recipe(origin=str(model), origin_hash=model_hash(origin))
     stays = replace(further.config, measure=replace(further.config.measure, backward_rate=0.0))
     go(replace(further, config=stays), tmp_path / "further")
-    agent = build(taught(model, teacher=str(tmp_path / "further")), tmp_path)[0]
+    agent, _ = go(taught(model, teacher=str(tmp_path / "further")), tmp_path / "taught")
     assert not torch.equal(agent.teachers.follower.act(obs, z), origin.policy.act(obs, z))
+    told = provenance(tmp_path / "taught")  # names no folder of a machine
+    assert (told["recipe"]["origin"], told["recipe"]["teacher"]) == (model.name, "further")
+    assert told["teacher"]["updates"] == 20 and "teacher" not in told["teacher"]
 
 
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:

@@ -111,9 +111,10 @@ def provenance(run: Path) -> dict[str, Any]:
     recipe = from_json(told["recipe"])
     state = read_json(newest_whole(run) / "state.json")
     files: dict[str, Any] = {
-        key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin")
+        key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin", "teacher")
     }
     files["collector"] = {**told["recipe"]["collector"], "helper": Path(recipe.collector.helper).name}
+    taught = recipe.teacher and (Path(recipe.teacher) / RECIPE).exists()
     return {
         "recipe": {**told["recipe"], **files},
         "seed": recipe.seed,
@@ -124,6 +125,7 @@ def provenance(run: Path) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "shipped": datetime.now(UTC).strftime("%Y-%m-%d"),
         "versions": {"trained": told["versions"], "anima": version("anima"), "mujoco": mujoco.__version__},
+        **({"teacher": provenance(Path(recipe.teacher))} if taught else {}),
     }
 
 
