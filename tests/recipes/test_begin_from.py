@@ -11,7 +11,10 @@ import torch
 from small_run import SCHEDULE, go, recipe
 
 import anima
+from anima.agents import make_agent
+from anima.agents.checkpoint import save
 from anima.cli import main
+from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.prompting.prompt import model_hash
 from anima.recipes.recipe import begin_from, build, take_over
@@ -178,10 +181,12 @@ def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path,
 
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:
     go(recipe(seed=4), tmp_path / "stranger")
+    save(make_agent("fb", make_domain("pointmass").space, {"latent": 8, "batch": 32}), tmp_path / "other")
     wrong = {
         "teaching": (recipe(origin=str(model), teacher=str(model)), "need a weight"),
         "origin": (replace(taught(model), origin=""), "goes on from"),
         "latents": (taught(model, teacher=str(tmp_path / "stranger")), "other latents"),
+        "kind": (taught(model, teacher=str(tmp_path / "other")), "no guided FB-CPR"),
         "changed": (taught(model, teacher=str(run), teacher_hash="0" * 64), "learned more"),
     }
     for chosen, message in wrong.values():

@@ -58,9 +58,7 @@ class Guided(FBCPR):
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
         teaching: float = 0.0  # pull toward the teacher's actions where a clip is followed; 0: no teachers
-        lessons: int = (
-            0  # first updates in which the policy imitates teachers in all, and nothing else learns
-        )
+        lessons: int = 0  # first updates in which the policy imitates its teachers in all, and climbs nothing
         guide_discount: float = 0.96  # γ of the guide
         foresight: int = 0  # steps that the actor looks ahead by a model of the world, in half of a batch
         practice: int = 1_000  # updates in which that model learns before the actor trusts it

@@ -72,6 +72,7 @@ def humanoid() -> Recipe[Any]:
         slow_rate=0.02,
     )
     network = replace(config.policy.network, **plain)
+    network = replace(network, hidden=2 * HIDDEN)  # it answers all prompts, where a value tells one number
     policy = replace(config.policy, network=network, rate=RATE, moderation=0.1, std=0.1, noise_clip=0.2)
     policy = replace(policy, slow_rate=0.002)
     guide = replace(critic, slow_rate=0.02)  # its horizon is short: targets may follow sooner
@@ -105,6 +106,8 @@ def follow() -> Recipe[Any]:
     """The beginning of `laptop.humanoid`, which goes on `--from` it: all worlds follow clips, no more."""
     recipe = humanoid()
     config = replace(recipe.config, imitation=0.0, guide_goals=0.0, tracking_share=1.0, teaching=0.0)
+    network = replace(config.policy.network, hidden=HIDDEN)  # grows when `laptop.humanoid` goes on from it
+    config = replace(config, policy=replace(config.policy, network=network))
     config = replace(config, practice=300)  # an actor that knows nothing has nothing to lose
     schedule = replace(recipe.schedule, total=300_000, evaluate_every=60_000, save_every=60_000, cooldown=0)
     return replace(recipe, config=config, schedule=schedule, tasks="")

@@ -11,6 +11,7 @@ from anima.agents import Agent, default_config, make_agent
 from anima.agents.checkpoint import load, newest_whole
 from anima.agents.config import from_dict
 from anima.agents.experts import Experts
+from anima.agents.guided import Guided
 from anima.agents.imitation import Teachers
 from anima.agents.player import Subject
 from anima.agents.td3 import TD3
@@ -151,9 +152,11 @@ def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
     ):
         if hashed and hashed != model_hash(known):
             raise BadInput(f"{name} has learned more since this run began: it is no longer its teacher")
-    own = rest.state_dict()
-    for name, tensor in follower.state_dict().items():
-        if name.startswith(SHARED) and (name not in own or not torch.equal(own[name], tensor)):
+        if not isinstance(known, Guided):
+            raise BadInput(f"{name} is no guided FB-CPR, and so no teacher: set config.teaching to 0")
+    theirs = follower.state_dict()
+    for name, tensor in rest.state_dict().items():
+        if name.startswith(SHARED) and not (name in theirs and torch.equal(theirs[name], tensor)):
             raise BadInput(
                 f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
                 "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
