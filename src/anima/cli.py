@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "prompt": ("anima.prompting.commands:prompt", "let a reward, a goal or a motion steer a trained agent"),
     "ship": ("anima.recipes.ship:ship", "make a small model that others can use of a run"),
+    "average": ("anima.recipes.ship:average", "make one model of several that went on from one another"),
     "scores": ("anima.recipes.ship:scores", "write what a model scored beside its weights"),
     "convert": (
         "anima.agents.checkpoint:convert",

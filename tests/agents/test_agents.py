@@ -199,9 +199,9 @@ def test_relabelling_keeps_a_fifth_of_the_latents() -> None:
     online = Transitions(
         torch.zeros(n, 5), torch.zeros(n, 2), torch.randn(n, 5), torch.zeros(n) > 0, torch.zeros(n, 4)
     )
-    kept = (agent.relabel(online, torch.ones(n, 4)) == 0).all(-1)
+    kept = (agent.relabel(online, torch.ones(n, 4), 0.2) == 0).all(-1)
     assert kept.float().mean().item() == pytest.approx(0.2, abs=0.03)
-    assert (tiny("fbcpr", relabel=0.0).relabel(online, torch.ones(n, 4)) == 0).all()
+    assert (tiny("fbcpr", relabel=0.0).relabel(online, torch.ones(n, 4), 0.2) == 0).all()
 
 
 def test_the_ring_keeps_the_latest_latents() -> None:

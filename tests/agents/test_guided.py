@@ -11,7 +11,7 @@ from test_agents import SIZES, SPACE, STYLE, TINY, Data
 from anima import BadInput
 from anima.agents import make_agent
 from anima.agents.guided import FEW
-from anima.agents.imitation import Teachers, lesson, shown
+from anima.agents.imitation import Teachers, follower_shows, lesson, shown
 from anima.agents.reference import choose_reference
 from anima.data.batch import Transitions
 
@@ -258,16 +258,30 @@ def teachers(until: int = 0) -> Teachers:
 
 
 def test_a_lesson_asks_the_follower_where_clips_are_followed_and_the_other_at_all_latents() -> None:
-    """Every other of 16 rows follows a clip: 8 actions of the follower's, then 16 of the other's."""
+    """Every other of 16 rows follows a clip."""
     agent, by = guided(teaching=2.0), teachers()
     online, _ = agent.draw(Tracked())
     z = agent.uniform(len(online.obs), agent.draws)
-    told = lesson(agent, by, online, z)
-    assert told.weight == 2.0 and len(told.action) == 8 + 16
-    followed = online.extra["z"][::2]
-    torch.testing.assert_close(told.action[:8], by.follower.act(online.obs[::2], followed))
-    torch.testing.assert_close(told.action[8:], by.rest.act(online.obs, z))
-    assert torch.equal(told.z, torch.cat([followed, z]))
+    follows, rest = lesson(agent, by, online, choose_reference(agent, online), z)
+    assert follows.weight == rest.weight == 2.0
+    torch.testing.assert_close(follows.action, by.follower.act(online.obs[::2], online.extra["z"][::2]))
+    torch.testing.assert_close(rest.action, by.rest.act(online.obs, z))
+    assert torch.equal(rest.z, z)
+
+
+def test_the_follower_may_teach_goals_too() -> None:
+    """Whoever follows no clip seeks a goal; in lessons no other teacher is asked of goals."""
+    agent, by = guided(teaching=2.0, goal_teaching=3.0, guide_goals=0.0), teachers()
+    online, _ = agent.draw(Tracked())
+    to = choose_reference(agent, online)
+    seeks = follower_shows(agent, by, online, to)["seeker"]
+    assert seeks.weight == 3.0 and torch.equal(seeks.obs, online.obs[1::2])
+    torch.testing.assert_close(seeks.action, by.follower.act(online.obs[1::2], to.z[1::2]))
+    shares = []
+    agent.relabel = lambda online, expert_z, goals: shares.append(goals) or online.z
+    agent.teachers = replace(by, until=1)
+    agent.update(*agent.draw(Tracked()))
+    assert shares == [0.0]
 
 
 def test_in_lessons_the_policy_comes_near_its_teachers_then_climbs_and_keeps_to_one() -> None:

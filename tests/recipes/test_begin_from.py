@@ -171,19 +171,23 @@ def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path,
         assert torch.equal(policy.act(obs, z), origin.policy.act(obs, z))
     further = recipe(origin=str(model), origin_hash=model_hash(origin))
     stays = replace(further.config, measure=replace(further.config.measure, backward_rate=0.0))
-    go(replace(further, config=stays), tmp_path / "further")
-    agent, _ = go(taught(model, teacher=str(tmp_path / "further")), tmp_path / "taught")
+    follower, _ = go(replace(further, config=stays), tmp_path / "further")
+    chosen = taught(model, teacher=str(tmp_path / "further"), teacher_hash=model_hash(follower))
+    agent, _ = go(chosen, tmp_path / "taught")
     assert not torch.equal(agent.teachers.follower.act(obs, z), origin.policy.act(obs, z))
     told = provenance(tmp_path / "taught")  # names no folder of a machine
     assert (told["recipe"]["origin"], told["recipe"]["teacher"]) == (model.name, "further")
     assert told["teacher"]["updates"] == 20 and "teacher" not in told["teacher"]
+    assert told["from"]["weights"] == told["teacher"]["from"]["weights"] == model_hash(origin)
 
 
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:
     go(recipe(seed=4), tmp_path / "stranger")
     save(make_agent("fb", make_domain("pointmass").space, {"latent": 8, "batch": 32}), tmp_path / "other")
+    plain = recipe(origin=str(model))
     wrong = {
         "teaching": (recipe(origin=str(model), teacher=str(model)), "need a weight"),
+        "goals": (replace(plain, config=replace(plain.config, goal_teaching=1.0)), "need a weight"),
         "origin": (replace(taught(model), origin=""), "goes on from"),
         "latents": (taught(model, teacher=str(tmp_path / "stranger")), "other latents"),
         "kind": (taught(model, teacher=str(tmp_path / "other")), "no guided FB-CPR"),

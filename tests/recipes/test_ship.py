@@ -109,6 +109,39 @@ def test_nothing_half_written_stays(run: Path, tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir())
 
 
+def test_models_that_went_on_from_one_another_are_averaged(run: Path, model: Path, tmp_path: Path) -> None:
+    chosen = recipe(origin=str(model), origin_hash=model_hash(anima.load(model)))  # type: ignore[arg-type]
+    stays = replace(chosen.config, measure=replace(chosen.config.measure, backward_rate=0.0))
+    go(replace(chosen, config=stays), tmp_path / "further")
+    further, mean = tmp_path / "more", tmp_path / "mean"
+    main(["ship", str(tmp_path / "further"), str(further), "--states", "40"])
+    main(["average", str(model), str(further), "--out", str(mean), "--shares", "3", "1"])
+    one, other, made = (anima.load(folder).essentials() for folder in (model, further, mean))
+    for name, tensor in made.items():
+        expected = 0.75 * one[name] + 0.25 * other[name] if name.startswith("policy.") else other[name]
+        torch.testing.assert_close(tensor, expected, rtol=2**-11, atol=2**-24)
+    told = json.loads((mean / "provenance.json").read_text())
+    assert [(part["model"], part["share"], part["updates"]) for part in told["average"]] == [
+        ("mini", 0.75, 30),
+        ("more", 0.25, 20),
+    ]
+    assert told["states"] == len(open_states(mean).states(100, np.random.default_rng(0)).obs) == 40
+
+
+def test_what_cannot_be_averaged_is_refused(model: Path, tmp_path: Path, capsys: Any) -> None:
+    go(recipe(seed=4), tmp_path / "run")
+    main(["ship", str(tmp_path / "run"), str(tmp_path / "stranger"), "--states", "40"])
+    pairs = {"stranger": "differs", "shares": "give two or more", "full": "not empty"}
+    for case, why in pairs.items():
+        other = tmp_path / "stranger" if case == "stranger" else model
+        shares = ["--shares", "1"] if case == "shares" else []
+        out = tmp_path / ("stranger" if case == "full" else "out")
+        with pytest.raises(SystemExit):
+            main(["average", str(model), str(other), "--out", str(out), *shares])
+        assert why in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_shipped_model_is_prompted_measured_and_scored(shipped: str, tmp_path: Path, capsys: Any) -> None:
     assert list(shipped_models()) == ["mini"]
     assert len(open_states(shipped).states(10**6, np.random.default_rng(0))) == 50

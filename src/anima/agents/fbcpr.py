@@ -58,7 +58,7 @@ class FBCPR(FB):
         online, expert = online.map_obs(self.normalize), expert.map_obs(self.normalize)
         expert_z = self.encode_clips(expert)
         metrics = self.style_fit(online, expert, expert_z)()
-        z = self.relabel(online, expert_z)
+        z = self.relabel(online, expert_z, self.config.goal_share)
         metrics |= together(*self.value_fits(online, z))
         return metrics | self.improve(online, z)
 
@@ -74,10 +74,10 @@ class FBCPR(FB):
         real, fake = (expert.obs.flatten(0, 1), expert_z), (online.obs, online.z)
         return partial(self.style.fit, real, fake, blend)
 
-    def relabel(self, online: Transitions, expert_z: Tensor) -> Tensor:
-        """(n, d) latents to learn about: the mixture's, or those that steered the body."""
+    def relabel(self, online: Transitions, expert_z: Tensor, goals: float) -> Tensor:
+        """(n, d) latents to learn about: a mixture with so many goals, or those that steered the body."""
         own, c = online.z, self.config
-        z = self.mixture_with_clips(online.next_obs, expert_z, c.goal_share, c.expert_share)
+        z = self.mixture_with_clips(online.next_obs, expert_z, goals, c.expert_share)
         assert own is not None
         if c.relabel == 0:
             return own

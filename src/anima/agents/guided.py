@@ -16,7 +16,7 @@ from torch import Tensor
 from anima.agents.agent import HELPED, Data, Tracking, agent
 from anima.agents.fbcpr import FBCPR
 from anima.agents.foresight import Foreseen, Reward, Value, foresee, invertible, slope_of
-from anima.agents.imitation import Shown, Teachers, learn_by_heart, lesson, shown
+from anima.agents.imitation import Shown, Teachers, follower_shows, learn_by_heart, lesson, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.agents.random_rewards import SHARPNESS, random_rewards
@@ -58,6 +58,7 @@ class Guided(FBCPR):
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
         teaching: float = 0.0  # pull toward the teacher's actions where a clip is followed; 0: no teachers
+        goal_teaching: float = 0.0  # the same where a goal is sought; 0: the teacher is asked of clips alone
         lessons: int = 0  # first updates in which the policy imitates its teachers in all, and climbs nothing
         guide_discount: float = 0.96  # γ of the guide
         foresight: int = 0  # steps that the actor looks ahead by a model of the world, in half of a batch
@@ -163,7 +164,7 @@ class Guided(FBCPR):
             metrics = together(*guide_fits)
         else:
             metrics = together(*guide_fits, self.style_fit(online, expert, expert_z))
-            z = self.relabel(online, expert_z)
+            z = self.relabel(online, expert_z, self.config.goal_share)
             # That a clip was lost ends its following, not the life that F and the style's critic tell of.
             lived_on = replace(online, terminated=torch.zeros_like(online.terminated))
             metrics |= together(*self.value_fits(lived_on, z))
@@ -171,10 +172,13 @@ class Guided(FBCPR):
         if self.policy.rests:
             return metrics
         if self.teachers is not None and int(self.updates) <= self.teachers.until:
-            told = lesson(self, self.teachers, online, self.relabel(online, expert_z))
-            metrics |= learn_by_heart(self.policy, told)
+            goals = 0.0 if self.config.goal_teaching > 0 else self.config.goal_share  # each has one teacher
+            z = self.relabel(online, expert_z, goals)
+            metrics |= learn_by_heart(self.policy, lesson(self, self.teachers, online, reference, z))
         elif int(self.updates) % self.config.delay == 0 and self.practiced:
-            imitated = shown(self, online, expert, expert_z, helped, self.teachers)
+            imitated = shown(self, online, expert, expert_z, helped)
+            if self.teachers is not None:
+                imitated |= follower_shows(self, self.teachers, online, reference)
             metrics |= self.climb(online, reference, z, share, imitated)
         return metrics
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from anima.agents.latent import LatentAgent
+from anima.agents.reference import Reference
 from anima.data.batch import Segments, Transitions
 from anima.errors import BadInput
 from anima.learners.learner import Loss, Metrics
@@ -30,35 +31,45 @@ class Shown:
 class Teachers:
     """Policies of the same latents as the learner's, asked what they would do where bodies are."""
 
-    follower: Policy  # of whoever follows a clip
+    follower: Policy  # of whoever follows a clip and, with config.goal_teaching, of whoever seeks a goal
     rest: Policy  # at all other latents
     until: int = 0  # update up to which the learner imitates them in all
 
 
-def follower_shows(agent: LatentAgent, teachers: Teachers, online: Transitions) -> Shown:
-    """What the follower would do for bodies that follow a clip."""
-    rows = torch.nonzero(online.extra["distance"][:, 0] >= 0)[:, 0]
-    obs, z = online.obs[rows], online.extra["z"][rows]
-    return Shown(agent.config.teaching, obs, z, teachers.follower.act(obs, z))
+def follower_shows(
+    agent: LatentAgent, teachers: Teachers, online: Transitions, to: Reference
+) -> dict[str, Shown]:
+    """What the follower would do for bodies that follow a clip, and for those that seek a goal."""
+    config: Any = agent.config
+    latents = {"follower": (config.teaching, online.extra["distance"][:, 0] >= 0, online.extra["z"])}
+    if config.goal_teaching > 0:
+        latents["seeker"] = config.goal_teaching, to.to_goal, to.z
+    told: dict[str, Shown] = {}
+    for name, (weight, which, z) in latents.items():
+        rows = torch.nonzero(which)[:, 0]
+        obs, at = online.obs[rows], z[rows]
+        told[name] = Shown(weight, obs, at, teachers.follower.act(obs, at))
+    return told
 
 
-def lesson(agent: LatentAgent, teachers: Teachers, online: Transitions, z: Tensor) -> Shown:
-    """All that teachers have to tell of a batch: of following, and of the latents z (n, d) for the rest."""
-    by = follower_shows(agent, teachers, online)
-    others = online.obs, z, teachers.rest.act(online.obs, z)
-    return Shown(
-        by.weight, *(torch.cat(both) for both in zip((by.obs, by.z, by.action), others, strict=True))
-    )
+def lesson(
+    agent: LatentAgent, teachers: Teachers, online: Transitions, to: Reference, z: Tensor
+) -> list[Shown]:
+    """All that teachers tell of a batch: of its references, and at latents z (n, d) for the rest."""
+    rest = Shown(agent.config.teaching, online.obs, z, teachers.rest.act(online.obs, z))
+    return [*follower_shows(agent, teachers, online, to).values(), rest]
 
 
-def learn_by_heart(policy: Policy, by: Shown) -> Metrics:
+def learn_by_heart(policy: Policy, told: list[Shown]) -> Metrics:
     """Fit a policy to actions shown."""
+    obs, z, shown = (torch.cat([getattr(by, name) for by in told]) for name in ("obs", "z", "action"))
+    weight = torch.cat([torch.full((len(by.obs),), by.weight) for by in told]).to(obs.device)
 
     def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
-        away = (action - by.action).square().sum(-1).mean()
-        return -by.weight / 2 * away, {"away_from_teachers": away.detach()}
+        away = (action - shown).square().sum(-1)
+        return -(weight * away).mean() / 2, {"away_from_teachers": away.detach().mean()}
 
-    return policy.fit(by.obs, by.z, torch.zeros_like(by.action), objective)
+    return policy.fit(obs, z, torch.zeros_like(shown), objective)
 
 
 def shown(
@@ -67,13 +78,10 @@ def shown(
     expert: Segments,
     expert_z: Tensor,
     helped: Transitions | None,
-    teachers: Teachers | None = None,
 ) -> dict[str, Shown]:
-    """By whom they were taken; bodies that follow a clip have the guide instead, and their teacher."""
+    """By whom they were taken; bodies that follow a clip have the guide instead."""
     told: dict[str, Shown] = {}
     config: Any = agent.config
-    if teachers is not None:
-        told["follower"] = follower_shows(agent, teachers, online)
     free = torch.nonzero(online.extra["distance"][:, 0] < 0)[:, 0]
     if config.imitation > 0 and len(free):
         own_z = agent.encode(agent.normalize(online.extra["future"][free]))

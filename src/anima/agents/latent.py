@@ -23,6 +23,7 @@ from anima.sim.space import Space
 
 KEPT = 8  # frames of a segment, at most, that an update learns from
 SHARPNESS = 10.0  # of the published weights of rewards
+MEANING = ("normalize.", "measure.backward_map.")  # what says which latent a state has
 CHUNK = 65_536  # states embedded at a time, which bounds the memory of a prompt
 
 
@@ -172,6 +173,17 @@ class LatentAgent(Agent):
 
     def _observed(self, obs: ArrayLike) -> Tensor:
         return self.normalize(to_torch(obs, self.space.obs, "the observation", self.draws.device))
+
+
+def other_latents(one: nn.Module, other: nn.Module) -> str:
+    """The first tensor that makes two agents' latents mean different things; "" where they mean the same."""
+    ours, theirs = one.state_dict(), other.state_dict()
+    for name in sorted(ours.keys() | theirs.keys()):
+        if name.startswith(MEANING):
+            mine, its = ours.get(name), theirs.get(name)
+            if mine is None or its is None or not torch.equal(mine, its):
+                return name
+    return ""
 
 
 def kept_frames(segment: int, batch: int) -> int:

@@ -13,6 +13,7 @@ from anima.agents.config import from_dict
 from anima.agents.experts import Experts
 from anima.agents.guided import Guided
 from anima.agents.imitation import Teachers
+from anima.agents.latent import other_latents
 from anima.agents.player import Subject
 from anima.agents.td3 import TD3
 from anima.data.expert import Expert
@@ -37,7 +38,6 @@ from anima.training.run import RECIPE
 
 C = TypeVar("C")
 SPLIT = "train"  # the part of a library that agents may learn from
-SHARED = ("normalize.", "measure.backward_map.")  # what two models share whose latents mean the same
 MAY_BE_0 = ("phase_updates", "seed_steps", "refill_steps", "ramp", "hold", "cooldown")  # of a schedule
 # Those the published training is judged by on the way.
 TASKS = (
@@ -136,12 +136,14 @@ def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
 
 def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
     """The policies that an agent learns from; None where it goes on from nobody, or nobody counts."""
-    weight, lessons = (getattr(recipe.config, name, 0) for name in ("teaching", "lessons"))
+    weight, goals, lessons = (
+        getattr(recipe.config, name, 0) for name in ("teaching", "goal_teaching", "lessons")
+    )
     if weight == 0 or not recipe.origin:
-        if recipe.teacher or lessons > 0:
+        if recipe.teacher or goals > 0 or lessons > 0:
             raise BadInput(
-                "teacher, config.lessons: teachers need a weight (config.teaching) and a model that "
-                "training goes on from (--from)"
+                "teacher, config.goal_teaching, config.lessons: teachers need a weight "
+                "(config.teaching) and a model that training goes on from (--from)"
             )
         return None
     rest: Any = load(recipe.origin)
@@ -154,13 +156,11 @@ def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
             raise BadInput(f"{name} has learned more since this run began: it is no longer its teacher")
         if not isinstance(known, Guided):
             raise BadInput(f"{name} is no guided FB-CPR, and so no teacher: set config.teaching to 0")
-    theirs = follower.state_dict()
-    for name, tensor in rest.state_dict().items():
-        if name.startswith(SHARED) and not (name in theirs and torch.equal(theirs[name], tensor)):
-            raise BadInput(
-                f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
-                "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
-            )
+    if name := other_latents(rest, follower):
+        raise BadInput(
+            f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
+            "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
+        )
     return Teachers(follower.policy, rest.policy, int(rest.updates) + lessons)
 
 

@@ -1,4 +1,4 @@
-"""`anima ship` and `anima scores`: a run becomes a small folder that others can use, and what it scored."""
+"""`anima ship`, `average`, `scores`: a run becomes a small folder, several become one, and what it scored."""
 
 import os
 import shutil
@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
+import torch
 from tyro.conf import Positional
 
 from anima.agents import checkpoint
 from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.agents.latent import other_latents
 from anima.data.files import read_json, seal, sync_folder, verify, write_json
 from anima.data.offline import save_states
+from anima.data.states import States
 from anima.errors import BadInput
 from anima.evaluation.report import summary_rows
 from anima.evaluation.results import read_folder
@@ -27,6 +31,7 @@ from anima.training.log import read_rows
 from anima.training.run import RECIPE
 
 PROVENANCE, SCORES = "provenance.json", "scores.json"
+POLICY = "policy."  # how names of its tensors begin
 
 
 def ship(
@@ -44,22 +49,69 @@ def ship(
         states: how many states to keep, drawn uniformly from the run's replay.
         seed: of that draw.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} is not empty; give a new folder")
     if not (run / RECIPE).exists():
         raise BadInput(f"{run} holds no run (it has no {RECIPE})")
     agent: Any = checkpoint.load(run)
     drawn = Prompter(agent, open_states(run), states, seed).states
+    write(folder, agent, drawn, provenance(run))
+
+
+def average(
+    models: Positional[tuple[Path, ...]],
+    /,
+    out: Path,
+    shares: tuple[float, ...] = (),
+) -> None:
+    """Make a model whose policy is the mean of other models' policies (model soups, Wortsman et al. 2022).
+
+    What training traded between them is often had at once, if they went on from one another. Values and
+    stored states are those of the last.
+
+    Args:
+        models: folders that `anima ship` made, or shipped models' names.
+        out: a new folder; its name is the model's.
+        shares: of each in the mean; all alike if left out.
+    """
+    folders = [find_model(model) for model in models]
+    weights = np.array(shares or [1.0] * len(models))
+    if len(models) < 2 or len(weights) != len(models) or (weights <= 0).any():
+        raise BadInput(
+            f"{len(models)} models, {len(weights)} shares: give two or more, each a positive share"
+        )
+    weights /= weights.sum()
+    agents = [checkpoint.load(folder) for folder in folders]
+    last: Any = agents[-1]
+    mean = {name: torch.zeros_like(x) for name, x in last.essentials().items() if name.startswith(POLICY)}
+    for model, agent, share in zip(models, agents, weights, strict=True):
+        if type(agent) is not type(last) or (name := other_latents(agent, last)):
+            why = f"{name} differs" if type(agent) is type(last) else f"one is {agent.name}, one {last.name}"
+            raise BadInput(f"{model} and {models[-1]} mean different things by a latent ({why}): no average")
+        theirs = agent.essentials()
+        for name, total in mean.items():
+            if theirs[name].shape != total.shape:
+                raise BadInput(f"{model} and {models[-1]} have policies of other sizes ({name}): no average")
+            total += float(share) * theirs[name]
+    last.load_essentials(last.essentials() | mean)
+    made_of = [
+        {"model": folder.name, "share": round(float(share), 4), **read_json(folder / PROVENANCE)}
+        for folder, share in zip(folders, weights, strict=True)
+    ]
+    write(out, last, Prompter(last, open_states(folders[-1])).states, {"average": made_of})
+
+
+def write(folder: Path, agent: Any, states: States, told: dict[str, Any]) -> None:
+    """Write a whole model or nothing: networks, states for reward prompts, how it came about."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is not empty; give a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         beside.mkdir()
         checkpoint.write_model(agent, beside)
-        save_states(beside / STATES, drawn, domain_of(agent).name)
+        save_states(beside / STATES, states, domain_of(agent).name)
         seal(beside)
         weights = model_hash(checkpoint.load(beside))
-        told = {"weights": weights, **provenance(run), "states": len(drawn)}
-        write_json(beside / PROVENANCE, told)
+        write_json(beside / PROVENANCE, {"weights": weights, **told, "states": len(states)})
         seal(beside)
         beside.rename(folder)
         sync_folder(folder.parent)
@@ -67,7 +119,7 @@ def ship(
         shutil.rmtree(beside, ignore_errors=True)
         raise
     sizes = ", ".join(f"{f.name} {f.stat().st_size / 1e6:.2f} MB" for f in sorted(folder.iterdir()))
-    print(f"{agent.name} of {run} shipped as {folder}: {sizes}; weights {weights[:16]}")
+    print(f"{agent.name} shipped as {folder}: {sizes}; weights {weights[:16]}")
 
 
 def scores(model: Positional[str], results: Positional[Path], /) -> None:
@@ -114,7 +166,6 @@ def provenance(run: Path) -> dict[str, Any]:
         key: Path(told["recipe"].get(key, "")).name for key in ("library", "dataset", "origin", "teacher")
     }
     files["collector"] = {**told["recipe"]["collector"], "helper": Path(recipe.collector.helper).name}
-    taught = recipe.teacher and (Path(recipe.teacher) / RECIPE).exists()
     return {
         "recipe": {**told["recipe"], **files},
         "seed": recipe.seed,
@@ -125,8 +176,19 @@ def provenance(run: Path) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "shipped": datetime.now(UTC).strftime("%Y-%m-%d"),
         "versions": {"trained": told["versions"], "anima": version("anima"), "mujoco": mujoco.__version__},
-        **({"teacher": provenance(Path(recipe.teacher))} if taught else {}),
+        **elsewhere("from", recipe.origin, recipe.origin_hash),
+        **elsewhere("teacher", recipe.teacher, recipe.teacher_hash),
     }
+
+
+def elsewhere(role: str, folder: str, weights: str) -> dict[str, Any]:
+    """How a run or model came about that is not part of the package, while it is what it was."""
+    path = Path(folder)
+    if not folder or not path.is_dir() or model_hash(checkpoint.load(path)) != weights:
+        return {}
+    if (path / RECIPE).exists():
+        return {role: provenance(path)}
+    return {role: read_json(path / PROVENANCE)} if (path / PROVENANCE).exists() else {}
 
 
 def describe_data(recipe: Recipe[Any], clips: dict[str, Any] | None) -> dict[str, Any] | None:
