@@ -1,6 +1,7 @@
 """Training goes on from a model, a run or a checkpoint: what is handed on, and how gently it begins."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,18 @@ def test_teachers_are_the_origin_and_who_went_on_from_it(model: Path, run: Path,
     assert (told["recipe"]["origin"], told["recipe"]["teacher"]) == (model.name, "further")
     assert told["teacher"]["updates"] == 20 and "teacher" not in told["teacher"]
     assert told["from"]["weights"] == told["teacher"]["from"]["weights"] == model_hash(origin)
+
+
+def test_a_run_keeps_its_teachers(model: Path, tmp_path: Path) -> None:
+    """It resumes where the model that it went on from is gone, or has become another."""
+    origin = tmp_path / "origin"
+    shutil.copytree(model, origin)
+    chosen = taught(origin)
+    whole, _ = go(chosen, tmp_path / "whole", total=350)
+    go(chosen, tmp_path / "parts", total=250)
+    shutil.rmtree(origin)
+    parts, _ = go(chosen, tmp_path / "parts", total=350)
+    assert model_hash(parts) == model_hash(whole)
 
 
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:

@@ -11,9 +11,6 @@ from anima.agents import Agent, default_config, make_agent
 from anima.agents.checkpoint import load, newest_whole
 from anima.agents.config import from_dict
 from anima.agents.experts import Experts
-from anima.agents.guided import Guided
-from anima.agents.imitation import Teachers
-from anima.agents.latent import other_latents
 from anima.agents.player import Subject
 from anima.agents.td3 import TD3
 from anima.data.expert import Expert
@@ -30,6 +27,7 @@ from anima.networks.grow import widened
 from anima.prompting.prompt import Prompter, model_hash
 from anima.prompting.told import Told
 from anima.recipes.demonstrations import DEMONSTRATIONS
+from anima.recipes.teachers import open_teachers
 from anima.training.collect import Collector, Rewards
 from anima.training.loop import Data, Evaluation, Schedule
 from anima.training.opening import Helper
@@ -89,7 +87,7 @@ def build(recipe: Recipe[Any], folder: Path) -> tuple[Agent, Data, Collector | N
     check(recipe)
     domain = make_domain(recipe.domain)
     agent: Any = make_agent(recipe.agent, domain.space, recipe.config, recipe.seed)
-    if (teachers := open_teachers(recipe)) is not None:
+    if (teachers := open_teachers(recipe, folder / "teachers")) is not None:
         agent.teachers = teachers
     expert = open_clips(recipe, domain)
     if recipe.dataset:
@@ -132,36 +130,6 @@ def open_helper(recipe: Recipe[Any], domain: Domain) -> Helper | None:
     if recipe.helper_hash and recipe.helper_hash != model_hash(agent):
         raise BadInput(f"{config.helper} (collector.helper) has learned more since this run began")
     return Helper(agent, domain.task(learned.task))
-
-
-def open_teachers(recipe: Recipe[Any]) -> Teachers | None:
-    """The policies that an agent learns from; None where it goes on from nobody, or nobody counts."""
-    weight, goals, lessons = (
-        getattr(recipe.config, name, 0) for name in ("teaching", "goal_teaching", "lessons")
-    )
-    if weight == 0 or not recipe.origin:
-        if recipe.teacher or goals > 0 or lessons > 0:
-            raise BadInput(
-                "teacher, config.goal_teaching, config.lessons: teachers need a weight "
-                "(config.teaching) and a model that training goes on from (--from)"
-            )
-        return None
-    rest: Any = load(recipe.origin)
-    follower: Any = load(recipe.teacher) if recipe.teacher else rest
-    for name, known, hashed in (
-        (recipe.origin, rest, recipe.origin_hash),
-        (recipe.teacher, follower, recipe.teacher_hash),
-    ):
-        if hashed and hashed != model_hash(known):
-            raise BadInput(f"{name} has learned more since this run began: it is no longer its teacher")
-        if not isinstance(known, Guided):
-            raise BadInput(f"{name} is no guided FB-CPR, and so no teacher: set config.teaching to 0")
-    if name := other_latents(rest, follower):
-        raise BadInput(
-            f"{recipe.teacher} (teacher) speaks of other latents than {recipe.origin}: {name} differs. "
-            "Take one that went on from it, its backward map kept (config.measure.backward_rate 0)"
-        )
-    return Teachers(follower.policy, rest.policy, int(rest.updates) + lessons)
 
 
 def aim(recipe: Recipe[Any], domain: Domain) -> tuple[Rewards, int] | None:
