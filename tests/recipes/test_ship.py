@@ -131,9 +131,9 @@ def test_models_that_went_on_from_one_another_are_averaged(run: Path, model: Pat
 def test_what_cannot_be_averaged_is_refused(model: Path, tmp_path: Path, capsys: Any) -> None:
     go(recipe(seed=4), tmp_path / "run")
     main(["ship", str(tmp_path / "run"), str(tmp_path / "stranger"), "--states", "40"])
-    pairs = {"stranger": "differs", "shares": "give two or more", "full": "not empty"}
+    pairs = {"stranger": "differs", "shares": "give two or more", "full": "not empty", "run": "no model"}
     for case, why in pairs.items():
-        other = tmp_path / "stranger" if case == "stranger" else model
+        other = tmp_path / case if case in ("stranger", "run") else model
         shares = ["--shares", "1"] if case == "shares" else []
         out = tmp_path / ("stranger" if case == "full" else "out")
         with pytest.raises(SystemExit):

@@ -64,7 +64,7 @@ def average(
 ) -> None:
     """Make a model whose policy is the mean of other models' policies (model soups, Wortsman et al. 2022).
 
-    What training traded between them is often had at once, if they went on from one another. Values and
+    If one went on from another, the mean may have at once what training traded between them. Values and
     stored states are those of the last.
 
     Args:
@@ -74,11 +74,16 @@ def average(
     """
     folders = [find_model(model) for model in models]
     weights = np.array(shares or [1.0] * len(models))
-    if len(models) < 2 or len(weights) != len(models) or (weights <= 0).any():
+    if len(models) < 2 or len(weights) != len(models) or not ((weights > 0) & np.isfinite(weights)).all():
         raise BadInput(
             f"{len(models)} models, {len(weights)} shares: give two or more, each a positive share"
         )
     weights /= weights.sum()
+    for folder in folders:
+        if not (folder / PROVENANCE).exists():
+            raise BadInput(
+                f"{folder} is no model (it has no {PROVENANCE}): make one of a run with `anima ship`"
+            )
     agents = [checkpoint.load(folder) for folder in folders]
     last: Any = agents[-1]
     mean = {name: torch.zeros_like(x) for name, x in last.essentials().items() if name.startswith(POLICY)}
@@ -86,10 +91,10 @@ def average(
         if type(agent) is not type(last) or (name := other_latents(agent, last)):
             why = f"{name} differs" if type(agent) is type(last) else f"one is {agent.name}, one {last.name}"
             raise BadInput(f"{model} and {models[-1]} mean different things by a latent ({why}): no average")
-        theirs = agent.essentials()
+        theirs = {name: x for name, x in agent.essentials().items() if name.startswith(POLICY)}
+        if {name: x.shape for name, x in theirs.items()} != {name: x.shape for name, x in mean.items()}:
+            raise BadInput(f"{model} and {models[-1]} have policies of different sizes: no average")
         for name, total in mean.items():
-            if theirs[name].shape != total.shape:
-                raise BadInput(f"{model} and {models[-1]} have policies of other sizes ({name}): no average")
             total += float(share) * theirs[name]
     last.load_essentials(last.essentials() | mean)
     made_of = [
