@@ -277,6 +277,8 @@ def test_the_follower_may_teach_goals_too() -> None:
     seeks = follower_shows(agent, by, online, to)["seeker"]
     assert seeks.weight == 3.0 and torch.equal(seeks.obs, online.obs[1::2])
     torch.testing.assert_close(seeks.action, by.follower.act(online.obs[1::2], to.z[1::2]))
+    online.extra["distance"].fill_(-1)  # nobody follows: there is nothing to show of it
+    assert follower_shows(agent, by, online, choose_reference(agent, online)).keys() == {"seeker"}
     shares = []
     agent.relabel = lambda online, expert_z, goals: shares.append(goals) or online.z
     agent.teachers = replace(by, until=1)

@@ -46,9 +46,9 @@ def follower_shows(
         latents["seeker"] = config.goal_teaching, to.to_goal, to.z
     told: dict[str, Shown] = {}
     for name, (weight, which, z) in latents.items():
-        rows = torch.nonzero(which)[:, 0]
-        obs, at = online.obs[rows], z[rows]
-        told[name] = Shown(weight, obs, at, teachers.follower.act(obs, at))
+        if which.any():
+            obs, at = online.obs[which], z[which]
+            told[name] = Shown(weight, obs, at, teachers.follower.act(obs, at))
     return told
 
 
