@@ -192,6 +192,8 @@ def test_a_run_keeps_its_teachers(model: Path, tmp_path: Path) -> None:
     shutil.rmtree(origin)
     parts, _ = go(chosen, tmp_path / "parts", total=350)
     assert model_hash(parts) == model_hash(whole)
+    origin.mkdir()  # something else by now
+    assert "from" not in provenance(tmp_path / "parts")
 
 
 def test_teachers_that_cannot_teach_are_refused(model: Path, run: Path, tmp_path: Path) -> None:

@@ -189,7 +189,11 @@ def provenance(run: Path) -> dict[str, Any]:
 def elsewhere(role: str, folder: str, weights: str) -> dict[str, Any]:
     """How a run or model came about that is not part of the package, while it is what it was."""
     path = Path(folder)
-    if not folder or not path.is_dir() or model_hash(checkpoint.load(path)) != weights:
+    try:
+        same = folder and path.is_dir() and model_hash(checkpoint.load(path)) == weights
+    except BadInput:  # it has become something else, or is damaged: no reason not to ship what came of it
+        return {}
+    if not same:
         return {}
     if (path / RECIPE).exists():
         return {role: provenance(path)}
