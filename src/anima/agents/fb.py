@@ -46,13 +46,13 @@ class FB(LatentAgent):
     def update(self, online: Transitions) -> Metrics:
         self.normalize.learn(online.obs, online.next_obs)
         online = online.map_obs(self.normalize)
-        z = self.mixture(online.next_obs)
+        z = self.mixture(online)
         next_action = self.policy.perturb(self.policy.mean(online.next_obs, z), self.noise(z))
         metrics = self.measure.fit(online, z, next_action, self.config.discount)
         return metrics | self.improve(online, z)
 
     def recall(self, online: Transitions) -> None:
-        self.mixture(self.normalize(online.next_obs))
+        self.mixture(online.map_obs(self.normalize))
 
     def improve(self, online: Transitions, z: Tensor) -> Metrics:
         """Fit the policy."""
@@ -63,9 +63,9 @@ class FB(LatentAgent):
         return value, {"task": value.mean()}
 
     @torch.no_grad()
-    def mixture(self, next_obs: Tensor) -> Tensor:
+    def mixture(self, online: Transitions) -> Tensor:
         """(n, d) latents to learn about: uniform ones, and those of goals among the batch's next states."""
-        n = len(next_obs)
+        n, next_obs = len(online.next_obs), online.next_obs
         z, goals = self.uniform(n, self.draws), self.draws.randperm(n)
         chosen = self.draws.rand(n, 1)[:, 0] < self.config.goal_share
         z[chosen] = self.project(self.embed(next_obs[goals[chosen]]))

@@ -6,7 +6,7 @@ nested (`next/qpos`).
 
 import io
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import torch
 
 from anima.data.batch import Transitions
 from anima.data.files import digest, write_durably
-from anima.data.states import States, along
+from anima.data.states import States, along, steps_ahead
 from anima.domains.domain import make_domain
 from anima.errors import BadInput
 from anima.rotation import Array
@@ -90,7 +90,7 @@ class Offline:
         if window == 1:
             return np.arange(total) if total <= n else rng.integers(total, size=n)
         goes_on = (self.column("observation")[1:] == self.column("next_observation")[:-1]).all(1)
-        ends = np.append(np.flatnonzero(~goes_on), total - 1) + 1
+        ends = path_ends(goes_on)
         first = rng.integers(total, size=count)
         left = ends[np.searchsorted(ends, first, side="right")] - first
         return (first[:, None] + along(left, window) - 1).reshape(-1)
@@ -105,9 +105,28 @@ class Offline:
 
     def draw(self, n: int, generator: torch.Generator) -> Transitions:
         """n transitions, uniformly with replacement."""
+        return self._drawn(torch.randint(len(self._transitions[0]), (n,), generator=generator))
+
+    def draw_futures(
+        self, n: int, generator: torch.Generator, discount: float | None = None, window: int = 1
+    ) -> Transitions:
+        """n transitions, with `extra["future"]` (n, window, O) of their episodes, as a replay draws them."""
+        rows = torch.randint(len(self._transitions[0]), (n,), generator=generator)
+        steps = steps_ahead(self._left[rows.numpy()], generator, discount, window)
+        drawn, next_obs = self._drawn(rows), self._transitions[2]
+        return replace(drawn, extra={"future": next_obs[rows[:, None] + torch.from_numpy(steps) - 1]})
+
+    def _drawn(self, rows: torch.Tensor) -> Transitions:
         obs, action, next_obs, terminated = self._transitions
-        rows = torch.randint(len(obs), (n,), generator=generator)
         return Transitions(obs[rows], action[rows], next_obs[rows], terminated[rows])
+
+    @cached_property
+    def _left(self) -> Array:
+        """(N,) transitions from each row to the end of its path, itself included."""
+        obs, next_obs = (self._transitions[i].numpy() for i in (0, 2))
+        ends = path_ends((obs[1:] == next_obs[:-1]).all(1))
+        rows = np.arange(len(obs))
+        return np.asarray(ends[np.searchsorted(ends, rows, side="right")] - rows)
 
     @cached_property
     def _transitions(self) -> tuple[torch.Tensor, ...]:
@@ -131,6 +150,11 @@ def save_states(path: Path, states: States, domain: str) -> None:
     told = {"domain": np.array(domain), "window": np.array(states.window)}
     np.savez_compressed(content, **told, **halves)  # type: ignore[arg-type]
     write_durably(path, content.getvalue())
+
+
+def path_ends(goes_on: Array) -> Array:
+    """Rows after the last ones of paths, from (N - 1,) whether the path of each row goes on in the next."""
+    return np.append(np.flatnonzero(~goes_on), len(goes_on)) + 1
 
 
 def _reading(path: Path) -> "h5py.File | np.lib.npyio.NpzFile":

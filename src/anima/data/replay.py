@@ -16,7 +16,7 @@ from torch import Tensor
 
 from anima.data.batch import Transitions
 from anima.data.files import read_arrays, write_chunk
-from anima.data.states import States, along
+from anima.data.states import States, along, steps_ahead
 from anima.errors import BadInput
 from anima.rotation import Array
 
@@ -160,10 +160,7 @@ class Replay:
         Steps ahead are geometric with the given discount, cut at the episode's end; without one, uniform.
         """
         rows = self._choose(n, generator)
-        most, u = self._remaining(rows), torch.rand(n, generator=generator, dtype=torch.float64).numpy()
-        ahead = np.floor(u * most) if discount is None else np.floor(np.log1p(-u) / np.log(discount))
-        ahead = np.minimum(ahead.astype(int), most - 1)
-        steps = ahead[:, None] + along(most - ahead, window)
+        steps = steps_ahead(self._remaining(rows), generator, discount, window)
         drawn, future = self._transitions(rows), self._tensor("obs", self._after(rows[:, None], steps))
         return replace(drawn, extra={**drawn.extra, "future": future})
 

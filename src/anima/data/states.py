@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from anima.rotation import Array
 
@@ -26,3 +27,14 @@ class States:
 def along(left: Array, window: int) -> Array:
     """(N,) transitions left of each path -> (N, window) steps to the states of a window, cut at its end."""
     return 1 + np.minimum(np.arange(window) * EVERY, left[:, None] - 1)
+
+
+def steps_ahead(left: Array, generator: torch.Generator, discount: float | None, window: int) -> Array:
+    """(N,) transitions left of each path -> (N, window) steps to a window that begins somewhere later in it.
+
+    Where it begins is geometric with the given discount, cut at the path's end; without one, uniform.
+    """
+    u = torch.rand(len(left), generator=generator, dtype=torch.float64).numpy()
+    ahead = np.floor(u * left) if discount is None else np.floor(np.log1p(-u) / np.log(discount))
+    ahead = np.minimum(ahead.astype(int), left - 1)
+    return np.asarray(ahead[:, None] + along(left - ahead, window))

@@ -107,9 +107,19 @@ def promptable(agent: str, latent: int = LATENT) -> Recipe[Any]:
     )
 
 
+def cloned() -> Recipe[Any]:
+    """FB-AWAC that learns most about latents of what came after the actions it imitates."""
+    recipe = promptable("fb_awac", latent=2 * LATENT)
+    config, measure, policy = recipe.config, recipe.config.measure, recipe.config.policy
+    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=5e-4)
+    features = replace(measure, backward=replace(measure.backward, hidden_layers=2))
+    config = replace(config, measure=features, policy=deeper, temperature=0.5, hindsight=0.8)
+    return replace(recipe, config=config)
+
+
 def guided() -> Recipe[Any]:
     """Guided FB-CPR that also clones the demonstrations' actions."""
-    recipe = promptable("guided", latent=128)
+    recipe = promptable("guided", latent=2 * LATENT)
     config, measure, policy = recipe.config, recipe.config.measure, recipe.config.policy
     deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=5e-4, moderation=0.01)
     features = replace(measure, backward=replace(measure.backward, hidden_layers=2), backward_rate=0.0)
@@ -141,7 +151,8 @@ def guided() -> Recipe[Any]:
 RECIPES: dict[str, Recipe[Any]] = {
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
-    **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fb_awac", "fbcpr", "fbmpr")},
+    **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fbcpr", "fbmpr")},
+    "walker.fb_awac": cloned(),
     "walker.guided": guided(),
     **{
         f"walker.{family}-experts": experts(family, spread(family), total, rewards=30, told=2)
