@@ -1,6 +1,5 @@
 """The walker's table: every FB variant trained for the same time, then measured on held-out tasks and goals.
 
-anima demos walker --out walker.h5          # once: trains the experts, in runs/experts
 anima train walker.rnd --run runs/rnd       # once: exploration data
 python benchmarks/walker_table.py --minutes 20 --seeds 0 1 2
 
@@ -15,8 +14,9 @@ import numpy as np
 
 from anima.agents.checkpoint import newest_whole
 from anima.data.files import read_json
+from anima.domains.domain import make_domain
 from anima.evaluation.report import summary_rows
-from anima.evaluation.results import read_folder
+from anima.evaluation.results import read_folder, read_reference
 from cells import anima, train_for
 
 CELLS = {  # by name: recipe, and the data of those that learn offline
@@ -42,15 +42,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
     parser.add_argument("--out", type=Path, default=Path("runs/table"))
-    parser.add_argument("--experts", type=Path, default=Path("runs/experts"))
     parser.add_argument("--rnd", type=Path, default=Path("runs/rnd"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    reference = options.out / "experts"
-    if not (reference / "report.md").exists():
-        anima(
-            "evaluate", options.experts, "--domain", "walker", "--suite", "reward", "goal", "--out", reference
-        )
     sources = {"rnd": [options.rnd], "demos": ["walker"], "both": [options.rnd, "walker"]}
     for seed in options.seeds:
         for cell in options.cells:
@@ -61,24 +55,22 @@ def main() -> None:
                 if not file.exists():
                     anima("dataset", *sources[data], "--out", file)
                 chosen = ["--dataset", file]
-            measure(
-                options.out / f"{cell}-{seed}", recipe, [*chosen, "--seed", seed], options.minutes, reference
-            )
+            measure(options.out / f"{cell}-{seed}", recipe, [*chosen, "--seed", seed], options.minutes)
     show(options.out, options.cells, options.seeds)
 
 
-def measure(run: Path, recipe: str, changes: list[object], minutes: float, reference: Path) -> None:
+def measure(run: Path, recipe: str, changes: list[object], minutes: float) -> None:
     """Train a cell for some minutes, then evaluate it, unless these were done."""
     train_for(minutes, run, recipe, *changes)
     results = run / "results"
     if not (results / "report.md").exists():
         suites = ("--domain", "walker", "--suite", "reward", "goal", "imitation", "--threads", 1)
-        anima("evaluate", run, *suites, "--reference", reference, "--out", results)
+        anima("evaluate", run, *suites, "--reference", "experts", "--out", results)
 
 
 def show(out: Path, cells: list[str], seeds: list[int]) -> None:
     print(f"| | updates | {' | '.join(SHOWN)} |\n|---|---:|{'---:|' * len(SHOWN)}")
-    known = read_folder(out / "experts")
+    known = read_reference(Path("experts"), make_domain("walker"))
     for cell in cells:
         runs = [out / f"{cell}-{seed}" for seed in seeds]
         updates = [read_json(newest_whole(run) / "state.json")["updates"] for run in runs]

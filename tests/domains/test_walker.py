@@ -17,6 +17,7 @@ from anima.domains.walker import poses, suites
 from anima.domains.walker.body import NAMES, SUBSTEPS, TIMESTEP, model
 from anima.domains.walker.reset import STANDING
 from anima.domains.walker.state import CENTERS, ENDS, NQ, ORIGINS, RADII
+from anima.evaluation.results import read_folder
 from anima.rotation import Array
 
 WALKER = make_domain("walker")
@@ -228,6 +229,15 @@ def test_goals_are_found_by_name() -> None:
     assert find_goal("pose-007", "walker").name == "pose-007"
     with pytest.raises(BadInput, match="neither a goal file nor a goal of the walker"):
         find_goal("pose-999", "walker")
+
+
+def test_results_of_experts_cover_the_held_out_tasks() -> None:
+    results = read_folder(WALKER.expert_results())
+    assert [result.name for result in results] == [name for names in suites.TEST.values() for name in names]
+    for result in results:
+        assert result.provenance["starts"] == WALKER.test_start and len(result.scores["return"]) == 10
+        assert set(result.provenance["weights"]) == set(suites.TARGETS)
+        assert 100 < result.mean("return") <= 1000
 
 
 def test_the_grid_stands_on_the_floor_and_farthest_points_spread() -> None:

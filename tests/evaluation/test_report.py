@@ -188,6 +188,7 @@ def test_mixed_starts_are_half_from_frames(library: Path) -> None:
         (["--suite", "reward", "--starts", "fall"], "the pointmass has no start 'fall'"),
         (["--suite", "reward", "--part", "3/2"], "--part is '3/2'"),
         (["--suite", "reward", "--reference", "nowhere"], "there is no folder nowhere"),
+        (["--suite", "reward", "--reference", "experts"], "no results of experts come with the pointmass"),
     ],
 )
 def test_evaluate_refuses(args: list[str], message: str, tmp_path: Path, capsys: Any) -> None:

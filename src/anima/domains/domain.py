@@ -86,6 +86,10 @@ class Domain(ABC):
         """Goals that come with the domain: "test", by which it is judged, and "train", kept apart."""
         return {}
 
+    def expert_results(self) -> Path | None:
+        """The folder of what experts scored on its suites, where that comes with the domain."""
+        return None
+
     def families(self) -> dict[str, Family]:
         """Rewards that one expert can learn together, by the family's name."""
         return {}

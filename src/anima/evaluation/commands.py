@@ -23,7 +23,7 @@ from anima.errors import BadInput
 from anima.evaluation import plots
 from anima.evaluation.goal import evaluate_goals
 from anima.evaluation.report import item_rows, markdown, pool, summary_rows, terminal, write_csv
-from anima.evaluation.results import Log, provenance, read_folder
+from anima.evaluation.results import Log, provenance, read_folder, read_reference
 from anima.evaluation.reward import Asked, evaluate_rewards, tasks_asked
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
@@ -80,7 +80,7 @@ def evaluate(
             them in frames of test clips, as the paper's text says.
         seed: of everything random.
         part: k/n measures every n-th item only; parts written to one folder are reported together.
-        reference: folder of another evaluation, for normalized scores.
+        reference: folder of another evaluation, for normalized scores; experts: those of the walker.
         envs: worlds side by side, at most.
     """
     world = make_domain(domain)
@@ -89,12 +89,11 @@ def evaluate(
     if moving or starts == "mixed":
         asked = f"--suite {' '.join(suite) or 'tracking'}" + " --starts mixed" * (starts == "mixed")
         library = library or need_motions(domain, asked)
-    known = read_folder(reference) if reference else None
+    known = read_reference(reference, world) if reference else None
     index, count = parse_part(part)
     begin, how = starts or world.test_start, PROTOCOLS[protocol]
     subject = find_subject(player, world, seed, how.inference_states)
-    weights = model_hash(subject.agent) if isinstance(subject, Prompter) else None
-    known_by = {"starts": begin, "seed": seed, "weights": weights}
+    known_by = {"starts": begin, "seed": seed, "weights": weights_of(subject)}
     settings = {"protocol": protocol, **vars(how), **known_by}
     trials = Trials(find_start(begin, world, library), how.episodes, world.limit, seed, envs, threads)
     name = "results.jsonl" if count == 1 else f"results-{index + 1}of{count}.jsonl"
@@ -119,7 +118,7 @@ def report(
     Args:
         folders: folders that `anima evaluate` made, one a seed.
         out: where to write report.md, results.csv and plots; the first folder if not given.
-        reference: folder of another evaluation, for normalized scores.
+        reference: folder of another evaluation, for normalized scores; experts: those of the walker.
         title: above the tables.
     """
     if not folders:
@@ -127,7 +126,8 @@ def report(
     seeds = [read_folder(folder) for folder in folders]
     target = out or folders[0]
     target.mkdir(parents=True, exist_ok=True)
-    known = read_folder(reference) if reference else None
+    world = make_domain(seeds[0][0].provenance["domain"])
+    known = read_reference(reference, world) if reference else None
     write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
 
 
@@ -253,6 +253,13 @@ def open_library(path: Path | None, world: Domain, split: str | None = None) -> 
             f"needed are those of the {world.name} at {world.rate:g}"
         )
     return library
+
+
+def weights_of(subject: Subject) -> str | dict[str, str] | None:
+    """What tells a subject that has learned something from all others."""
+    if isinstance(subject, Told):
+        return subject.weights
+    return model_hash(subject.agent) if isinstance(subject, Prompter) else None
 
 
 def parse_part(text: str) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from anima.domains.domain import Domain
 from anima.errors import BadInput
 from anima.evaluation.trials import Result
 
+EXPERTS = "experts"  # stands for a domain's own
 KEYS = {f.name for f in fields(Result)}
 
 
@@ -62,6 +63,16 @@ def read_folder(folder: Path) -> list[Result]:
     unique = {(result.suite, result.index): result for result in results}
     suites = list(dict.fromkeys(result.suite for result in results))
     return sorted(unique.values(), key=lambda result: (suites.index(result.suite), result.index))
+
+
+def read_reference(folder: Path, domain: Domain) -> list[Result]:
+    """What to normalize by: the results of a folder, or `experts`, those that come with the domain."""
+    if folder.is_dir() or str(folder) != EXPERTS:
+        return read_folder(folder)
+    shipped = domain.expert_results()
+    if shipped is None:
+        raise BadInput(f"no results of experts come with the {domain.name}: give --reference a folder")
+    return read_folder(shipped)
 
 
 def read(path: Path) -> list[Result]:

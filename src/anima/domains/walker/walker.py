@@ -21,6 +21,8 @@ from anima.sim.env import Start
 from anima.sim.physics import MujocoPhysics, Physics
 from anima.sim.space import Space
 
+FOLDER = Path(str(files("anima.domains.walker")))
+
 
 class Walker(Domain):
     """Seven bodies in a plane, six motors, 40 control steps a second (Tassa et al. 2018)."""
@@ -56,8 +58,10 @@ class Walker(Domain):
         return {"anyhow": Anyhow(), "standing": Standing()}
 
     def goal_files(self) -> dict[str, Path]:
-        folder = Path(str(files("anima.domains.walker")))
-        return {split: folder / f"goals-{split}.json" for split in ("train", "test")}
+        return {split: FOLDER / f"goals-{split}.json" for split in ("train", "test")}
+
+    def expert_results(self) -> Path:
+        return FOLDER / "experts"
 
     def brought_home(self, qpos: Array) -> Array:
         moved = qpos.copy()
