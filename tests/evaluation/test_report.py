@@ -76,6 +76,8 @@ def test_tables_by_hand() -> None:
     rows = {row.name: row.values["return"] for row in summary_rows(seeds, reference)}
     # Seeds x items are [[2, 10], [4, 20]]: the middle half is 4 and 10; only x has a reference that is not 0.
     assert rows == pytest.approx({"a": 3, "b": 15, "mean": 9, "interquartile mean": 7, "normalized": 0.5})
+    other = summary_rows(seeds, [result("z", 6.0)])
+    assert [row.name for row in other] == ["a", "b", "mean", "interquartile mean"]  # nothing to be told of
     text = markdown(item_rows(seeds))
     assert text == "| reward | return |\n|---|---:|\n| x | 3 |\n| y | 15 |\n"
     [table] = terminal(summary_rows(seeds), "title")

@@ -126,8 +126,8 @@ def report(
     seeds = [read_folder(folder) for folder in folders]
     target = out or folders[0]
     target.mkdir(parents=True, exist_ok=True)
-    world = make_domain(seeds[0][0].provenance["domain"])
-    known = read_reference(reference, world) if reference else None
+    domain = seeds[0][0].provenance.get("domain", "")
+    known = read_reference(reference, make_domain(domain)) if reference else None
     write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
 
 

@@ -62,7 +62,7 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
     """For each suite its mean by category, its mean, its interquartile mean with a 95 % interval.
 
     The interval is over seeds where several are given, over episodes otherwise, and left out where there is
-    but one of either. With a reference, a last row has the mean of the items' ratios to it.
+    but one of either. Where a reference knows some items, a last row has the mean of their ratios to it.
     """
     runs, known = _runs(seeds), _known(reference or [])
     rows: list[Row] = []
@@ -85,7 +85,7 @@ def summary_rows(seeds: Sequence[Sequence[Result]], reference: Sequence[Result] 
             if len(s) > 1
         }
         rows.append(Row(suite, "interquartile mean", middle, spread))
-        if known:
+        if any(key in known for key in mine):
             rows.append(Row(suite, "normalized", _normalized(runs, mine, shown, known)))
     return rows
 
