@@ -39,6 +39,7 @@ class FBAWAC(FB):
 
     @torch.no_grad()
     def mixture(self, online: Transitions) -> Tensor:
+        """(n, d) FB's, but for the first rows: hindsight, half of these of windows, half of single states."""
         z, k = super().mixture(online), round(self.config.hindsight * len(online.obs) / 2)
         if k > 0:
             future = self.normalize(online.extra["future"][: 2 * k])

@@ -90,10 +90,8 @@ class Offline:
         if window == 1:
             return np.arange(total) if total <= n else rng.integers(total, size=n)
         goes_on = (self.column("observation")[1:] == self.column("next_observation")[:-1]).all(1)
-        ends = path_ends(goes_on)
         first = rng.integers(total, size=count)
-        left = ends[np.searchsorted(ends, first, side="right")] - first
-        return (first[:, None] + along(left, window) - 1).reshape(-1)
+        return (first[:, None] + along(steps_left(goes_on)[first], window) - 1).reshape(-1)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """A file does not change; only which one it was is worth keeping."""
@@ -124,9 +122,7 @@ class Offline:
     def _left(self) -> Array:
         """(N,) transitions from each row to the end of its path, itself included."""
         obs, next_obs = (self._transitions[i].numpy() for i in (0, 2))
-        ends = path_ends((obs[1:] == next_obs[:-1]).all(1))
-        rows = np.arange(len(obs))
-        return np.asarray(ends[np.searchsorted(ends, rows, side="right")] - rows)
+        return steps_left((obs[1:] == next_obs[:-1]).all(1))
 
     @cached_property
     def _transitions(self) -> tuple[torch.Tensor, ...]:
@@ -152,9 +148,10 @@ def save_states(path: Path, states: States, domain: str) -> None:
     write_durably(path, content.getvalue())
 
 
-def path_ends(goes_on: Array) -> Array:
-    """Rows after the last ones of paths, from (N - 1,) whether the path of each row goes on in the next."""
-    return np.append(np.flatnonzero(~goes_on), len(goes_on)) + 1
+def steps_left(goes_on: Array) -> Array:
+    """(N - 1,) whether the path of each row goes on in the next -> (N,) rows to its end, itself included."""
+    ends, rows = np.append(np.flatnonzero(~goes_on), len(goes_on)) + 1, np.arange(len(goes_on) + 1)
+    return np.asarray(ends[np.searchsorted(ends, rows, side="right")] - rows)
 
 
 def _reading(path: Path) -> "h5py.File | np.lib.npyio.NpzFile":

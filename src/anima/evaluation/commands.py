@@ -124,10 +124,10 @@ def report(
     if not folders:
         raise BadInput("give at least one folder that `anima evaluate` made")
     seeds = [read_folder(folder) for folder in folders]
-    target = out or folders[0]
-    target.mkdir(parents=True, exist_ok=True)
     domain = seeds[0][0].provenance.get("domain", "")
     known = read_reference(reference, make_domain(domain)) if reference else None
+    target = out or folders[0]
+    target.mkdir(parents=True, exist_ok=True)
     write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
 
 
