@@ -4,6 +4,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -69,9 +70,10 @@ def make(hidden: int, latent: int, batch: int, **config: Any) -> Callable[[], An
 
 
 def of_recipe(name: str) -> Callable[[], Any]:
-    """One update of a recipe's agent on random data."""
+    """One update of a recipe's agent, whatever its own batch, on 256 transitions of random data."""
     recipe = RECIPES[name]
-    return update_of(make_agent(recipe.agent, make_domain(recipe.domain).space, recipe.config))
+    config = replace(recipe.config, batch=256)
+    return update_of(make_agent(recipe.agent, make_domain(recipe.domain).space, config))
 
 
 def update_of(agent: Any) -> Callable[[], Any]:

@@ -12,6 +12,8 @@ from anima.training.loop import Schedule
 
 HIDDEN, LAYERS, BATCH, LATENT = 256, 2, 256, 64
 RATE, SLOWER = 3e-4, 1e-4  # learning rates; the slower one of B and the discriminator
+QUICK, FOLLOWING = 5e-4, 0.02  # learning rate and pace of slow copies where values alone are climbed
+LASTING = 64  # frames of a clip that one latent encodes
 
 
 def single(agent: str, task: str, total: int, **changes: Any) -> Recipe[Any]:
@@ -107,6 +109,37 @@ def promptable(agent: str, latent: int = LATENT) -> Recipe[Any]:
     )
 
 
+def climbing(agent: str) -> Recipe[Any]:
+    """FB and its like whose actor climbs values alone: these must come in within minutes, so everything is
+    quick, and what an update costs is spent on many of them. Latents of clips are of what lasts.
+    """
+    recipe = promptable(agent)
+    config, measure = recipe.config, recipe.config.measure
+    quick: dict[str, Any] = {
+        "batch": BATCH // 2,
+        "reward_window": 1,
+        "measure": replace(
+            measure,
+            forward=replace(measure.forward, members=1),
+            backward=replace(measure.backward, hidden_layers=2),
+            forward_rate=QUICK,
+            slow_rate=FOLLOWING,
+        ),
+        "policy": replace(config.policy, rate=QUICK, moderation=2.0),
+    }
+    if hasattr(config, "style"):
+        quick["segment"] = LASTING
+        quick["critic"] = replace(config.critic, rate=QUICK, slow_rate=FOLLOWING)
+        quick["style"] = replace(config.style, hidden_layers=2)
+    share = 0.8 if hasattr(config, "style") else 0.0
+    return replace(
+        recipe,
+        config=replace(config, **quick),
+        schedule=replace(recipe.schedule, phase_steps=600, phase_updates=60),
+        collector=replace(recipe.collector, limit=300, clip_share=share),
+    )
+
+
 def cloned() -> Recipe[Any]:
     """FB-AWAC that learns most about latents of what came after the actions it imitates."""
     recipe = promptable("fb_awac", latent=2 * LATENT)
@@ -128,7 +161,7 @@ def guided() -> Recipe[Any]:
         guide=config.critic,
         measure=features,
         policy=deeper,
-        behavior=64,
+        behavior=LASTING,
         lead=True,
         batch=2 * BATCH,
         guidance_weight=0.3,
@@ -151,7 +184,7 @@ def guided() -> Recipe[Any]:
 RECIPES: dict[str, Recipe[Any]] = {
     "walker.td3": single("td3", "run-fw-2", 300_000),
     "walker.rnd": explorer(),
-    **{f"walker.{agent}": promptable(agent) for agent in ("fb", "fbcpr", "fbmpr")},
+    **{f"walker.{agent}": climbing(agent) for agent in ("fb", "fbcpr", "fbmpr")},
     "walker.fb_awac": cloned(),
     "walker.guided": guided(),
     **{
