@@ -75,6 +75,15 @@ def test_outputs_equal_the_recorded_ones(shared: Path, kind: str) -> None:
     close(agent.prompt_motion(io["track_next_observation"]), "z_tracking_L1")
 
 
+def test_a_scale_of_latents_is_written_into_the_first_layer(tmp_path: Path) -> None:
+    agent: Any = make_agent("fbcpr", Space(5, 2), CONFIG | {"style": {"hidden": 8, "latent_scale": 0.1}})
+    save_published(agent, tmp_path)
+    back: Any = load_published(tmp_path)
+    obs, z = torch.randn(6, 5), torch.randn(6, 4)
+    torch.testing.assert_close(back.style.logit(obs, z), agent.style.logit(obs, z))
+    assert back.config.style.latent_scale == 1.0
+
+
 @pytest.mark.parametrize("kind", ["simple", "residual"])
 def test_a_published_model_is_written_as_it_was_read(shared: Path, tmp_path: Path, kind: str) -> None:
     source = shared / "golden" / f"d_model_{kind}"

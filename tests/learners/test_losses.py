@@ -184,6 +184,16 @@ def test_the_wgan_penalty_looks_between_clip_and_agent() -> None:
     assert learner.loss(*pairs, torch.tensor([[0.75]]))[1]["penalty"].item() == pytest.approx((3 - 1) ** 2)
 
 
+def test_the_discriminator_reads_latents_at_their_scale() -> None:
+    """Logit 3 z + 4 s: at a tenth of z = 10, and s = −½, it is 3 − 2; slopes are those of what is read."""
+    config = Discriminator.Config(hidden=4, penalty="simplified", latent_scale=0.1)
+    learner = Discriminator(1, 1, config)
+    learner.trunk = Slope()  # type: ignore[assignment]
+    pair = torch.tensor([[-0.5]]), torch.tensor([[10.0]])
+    assert learner.logit(*pair).item() == pytest.approx(1.0)
+    assert learner.loss(pair, pair)[1]["penalty"].item() == pytest.approx(25.0)
+
+
 def test_without_a_latent_the_discriminator_ignores_it() -> None:
     learner = Discriminator(3, 0, Discriminator.Config(hidden=4))
     obs = torch.randn(5, 3)

@@ -104,6 +104,10 @@ def save_published(agent: FB, folder: Path | str, slow: bool = False) -> None:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     kept = agent.essentials()
+    if isinstance(agent, FBCPR):  # the layout knows no scale of latents: the first layer takes it over
+        first = kept["style.trunk.0.weight"].clone()
+        first[:, : agent.config.latent] *= agent.config.style.latent_scale
+        kept["style.trunk.0.weight"] = first
     if slow:  # of an actor there is none
         copies = {name for name in agent.state_dict() if ".slow." in name and not name.startswith("policy.")}
         kept |= {name: x for name, x in agent.state_dict().items() if name in copies}

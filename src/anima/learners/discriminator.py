@@ -27,6 +27,8 @@ class Discriminator(Learner):
         penalty_weight: float = (
             10.0  # on the logit's gradient and its norm; the paper writes D and the square
         )
+        latent_scale: float = 1.0  # what a latent is multiplied by before it is read: the penalty bounds the
+        # slope along state and latent together, and a latent longer than the state takes most of it
         weight_decay: float = 0.0  # L2 added to the gradient
 
     def __init__(self, obs: int, latent: int, config: Config, name: str = "style") -> None:
@@ -65,7 +67,7 @@ class Discriminator(Learner):
         return p.log() - (1 - p).log()
 
     def _join(self, obs: Tensor, z: Tensor) -> Tensor:
-        return torch.cat([z, obs], -1) if self.latent else obs
+        return torch.cat([self.config.latent_scale * z, obs], -1) if self.latent else obs
 
     def _slope(self, x: Tensor) -> Tensor:
         """(n, d + O) gradient of the logit with respect to its input, itself differentiable"""

@@ -14,6 +14,7 @@ HIDDEN, LAYERS, BATCH, LATENT = 256, 2, 256, 64
 RATE, SLOWER = 3e-4, 1e-4  # learning rates; the slower one of B and the discriminator
 QUICK, FOLLOWING = 5e-4, 0.02  # learning rate and pace of slow copies where values alone are climbed
 LASTING = 64  # frames of a clip that one latent encodes
+FAINT = 0.1  # scale at which a discriminator reads latents; at 1 it tells by them alone, and nothing moves
 
 
 def single(agent: str, task: str, total: int, **changes: Any) -> Recipe[Any]:
@@ -130,7 +131,7 @@ def climbing(agent: str) -> Recipe[Any]:
     if hasattr(config, "style"):
         quick["segment"] = LASTING
         quick["critic"] = replace(config.critic, rate=QUICK, slow_rate=FOLLOWING)
-        quick["style"] = replace(config.style, hidden_layers=2)
+        quick["style"] = replace(config.style, hidden_layers=2, latent_scale=FAINT)
     share = 0.8 if hasattr(config, "style") else 0.0
     return replace(
         recipe,
