@@ -122,7 +122,9 @@ def show(minutes: float) -> None:
         rows = [row for (c, _, m, r), row in kept().items() if (c, m, r) == (now[0], now[2], now[3])]
         if rows:
             values = [[row[what] for row in rows] for what in SHOWN]
-            told = " | ".join(f"{np.mean(x):.2f} ± {np.std(x):.2f}" for x in values)
+            told = " | ".join(
+                f"{np.mean(x):.2f} ± {np.std(x):.2f}" if len(x) > 1 else f"{x[0]:.2f}" for x in values
+            )
             print(f"| {cell} | {len(rows)} | {np.mean([r['updates'] for r in rows]):,.0f} | {told} |")
 
 

@@ -14,7 +14,7 @@ HIDDEN, LAYERS, BATCH, LATENT = 256, 2, 256, 64
 RATE, SLOWER = 3e-4, 1e-4  # learning rates; the slower one of B and the discriminator
 QUICK, FOLLOWING = 5e-4, 0.02  # learning rate and pace of slow copies where values alone are climbed
 LASTING = 64  # frames of a clip that one latent encodes
-FAINT = 0.1  # scale at which a discriminator reads latents; at 1 it tells by them alone, and nothing moves
+FAINT = 0.1  # scale at which a discriminator reads latents, longer than states here; at 1 bodies lie still
 
 
 def single(agent: str, task: str, total: int, **changes: Any) -> Recipe[Any]:
