@@ -115,7 +115,7 @@ def keep(row: Row) -> None:
 
 
 def show(minutes: float) -> None:
-    """The mean and deviation over the seeds of each cell trained for so many minutes."""
+    """The mean and deviation over the seeds of each cell trained for so many minutes, fewest and most updates."""
     print(f"| | seeds | updates | {' | '.join(SHOWN)} |\n|---|---:|---:|{'---:|' * len(SHOWN)}")
     for cell in CELLS:
         now = key(cell, 0, minutes)
@@ -125,7 +125,9 @@ def show(minutes: float) -> None:
             told = " | ".join(
                 f"{np.mean(x):.2f} ± {np.std(x):.2f}" if len(x) > 1 else f"{x[0]:.2f}" for x in values
             )
-            print(f"| {cell} | {len(rows)} | {np.mean([r['updates'] for r in rows]):,.0f} | {told} |")
+            updates = sorted({row["updates"] for row in rows})  # cores differ
+            spread = " to ".join(f"{count:,}" for count in updates[:: max(len(updates) - 1, 1)])
+            print(f"| {cell} | {len(rows)} | {spread} | {told} |")
 
 
 if __name__ == "__main__":
