@@ -115,7 +115,7 @@ def keep(row: Row) -> None:
 
 
 def show(minutes: float) -> None:
-    """The mean and deviation over the seeds of each cell trained for so many minutes, fewest and most updates."""
+    """The mean and deviation over the seeds of each cell trained for so many minutes, with its updates."""
     print(f"| | seeds | updates | {' | '.join(SHOWN)} |\n|---|---:|---:|{'---:|' * len(SHOWN)}")
     for cell in CELLS:
         now = key(cell, 0, minutes)
