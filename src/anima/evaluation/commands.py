@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
-from anima.agents.checkpoint import find_model, load, shipped_models
-from anima.agents.player import Hold, Random, Subject
+from anima.agents.player import Subject
 from anima.domains.domain import Domain, make_domain
 from anima.domains.goal import Goal, load_goals, make_goal
 from anima.domains.starts import Frames, Mixture
@@ -25,13 +24,11 @@ from anima.evaluation.goal import evaluate_goals
 from anima.evaluation.report import item_rows, markdown, pool, summary_rows, terminal, write_csv
 from anima.evaluation.results import Log, provenance, read_folder, read_reference
 from anima.evaluation.reward import Asked, evaluate_rewards, tasks_asked
+from anima.evaluation.subject import find_subject, weights_of
 from anima.evaluation.tracking import evaluate_tracking
 from anima.evaluation.trials import Result, Trials
 from anima.motion.clip import Clip
 from anima.motion.library import Library, embedded_library
-from anima.prompting.prompt import Prompter, model_hash
-from anima.prompting.relabel import keeps_states, open_states
-from anima.prompting.told import Told
 from anima.sim.env import Start
 
 SPLITS = ("train", "test")
@@ -62,6 +59,7 @@ def evaluate(
     seed: int = 0,
     part: str = "1/1",
     reference: Path | None = None,
+    states: Path | None = None,
     envs: int = 64,
     threads: Annotated[int, arg(help="threads that simulate")] = os.cpu_count() or 1,
 ) -> None:
@@ -81,6 +79,7 @@ def evaluate(
         seed: of everything random.
         part: k/n measures every n-th item only; parts written to one folder are reported together.
         reference: folder of another evaluation, for normalized scores; experts: those of the walker.
+        states: whose states rewards are computed on: run, model, library or file; left out, the player's.
         envs: worlds side by side, at most.
     """
     world = make_domain(domain)
@@ -92,9 +91,9 @@ def evaluate(
     known = read_reference(reference, world) if reference else None
     index, count = parse_part(part)
     begin, how = starts or world.test_start, PROTOCOLS[protocol]
-    subject = find_subject(player, world, seed, how.inference_states)
+    subject = find_subject(player, world, seed, how.inference_states, states)
     known_by = {"starts": begin, "seed": seed, "weights": weights_of(subject)}
-    settings = {"protocol": protocol, **vars(how), **known_by}
+    settings = {"protocol": protocol, **vars(how), **known_by, **({"states": states.name} if states else {})}
     trials = Trials(find_start(begin, world, library), how.episodes, world.limit, seed, envs, threads)
     name = "results.jsonl" if count == 1 else f"results-{index + 1}of{count}.jsonl"
     log = Log(out / name, provenance(world, player, settings, [library, goals]))
@@ -129,21 +128,6 @@ def report(
     target = out or folders[0]
     target.mkdir(parents=True, exist_ok=True)
     write_report(target, seeds, known, title or ", ".join(str(folder) for folder in folders))
-
-
-def find_subject(name: str, world: Domain, seed: int, samples: int) -> Subject:
-    """The player a name stands for; rewards are inferred from as many stored `samples`."""
-    if name == "random":
-        return Random(world.space.action, seed)
-    if name == "hold":
-        return Hold(world.hold)
-    if not find_model(name).is_dir():
-        models = ", ".join(["random", "hold", *shipped_models()])
-        raise BadInput(f"there is no player {name!r}; there are {models}, and folders of runs and models")
-    if any((find_model(name) / family).is_dir() for family in world.families()):
-        return Told.open(find_model(name), world)
-    source = open_states(name) if keeps_states(name) else None
-    return Prompter(load(name), source, samples, seed)  # type: ignore[arg-type]
 
 
 def need_motions(domain: str, what: str) -> Path:
@@ -253,13 +237,6 @@ def open_library(path: Path | None, world: Domain, split: str | None = None) -> 
             f"needed are those of the {world.name} at {world.rate:g}"
         )
     return library
-
-
-def weights_of(subject: Subject) -> str | dict[str, str] | None:
-    """What tells a subject that has learned something from all others."""
-    if isinstance(subject, Told):
-        return subject.weights
-    return model_hash(subject.agent) if isinstance(subject, Prompter) else None
 
 
 def parse_part(text: str) -> tuple[int, int]:

@@ -101,7 +101,7 @@ def demo(
         models: runs, checkpoints or names of shipped models; left out, all that ship.
         out: the page to write: one file that needs nothing else.
         library: file of the motion clips that goals and motions name; left out, the domain's own.
-        states: run or file whose states rewards are computed on; left out, the model's own.
+        states: run, motion library or file whose states rewards are computed on; left out, the model's own.
     """
     check_page_path(out)
     if not (names := models or tuple(shipped_models())):

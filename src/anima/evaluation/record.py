@@ -16,10 +16,10 @@ from tyro.conf import Positional
 
 from anima.domains.domain import Domain, make_domain
 from anima.errors import BadInput
-from anima.evaluation.commands import find_subject
 from anima.evaluation.metrics import BODY_NEAR, bodies_apart, pose_distance
 from anima.evaluation.reward import coordinates
 from anima.evaluation.rollout import At, Episode, rollouts
+from anima.evaluation.subject import find_subject
 from anima.motion.library import Library, write_library
 from anima.prompting.prompt import Prompter, model_hash
 from anima.rotation import Array

@@ -52,7 +52,8 @@ def prompt(
         motion: a clip's name, of the --library.
         latents: a file that --save wrote.
         library: file of motion clips; left out, those that come with the domain.
-        states: run or file (.npz, .hdf5) whose states rewards are computed on; left out, the model's own.
+        states: run, model, motion library or file (.npz, .hdf5) whose states rewards are computed on; left
+            out, the model's own.
         samples: so many of these states.
         seed: of the draw of states and of the start.
         save: write the latents here.

@@ -55,7 +55,13 @@ class Prompter:
         if self.source is None:
             raise BadInput("a reward prompt needs stored states: give a run, or a file of states (--states)")
         window = getattr(self.agent.config, "reward_window", 1)
-        return self.source.states(self.samples, np.random.default_rng(self.seed), window)
+        states = self.source.states(self.samples, np.random.default_rng(self.seed), window)
+        if states.obs.shape[1] != self.agent.space.obs:
+            raise BadInput(
+                f"the stored states are states of {states.obs.shape[1]} numbers, but this agent senses "
+                f"{self.agent.space.obs}: name some of its own world (--states)"
+            )
+        return states
 
     def reward_context(self, task: Task) -> Array:
         """(1, d)"""

@@ -1,18 +1,22 @@
-"""Rewards of stored states, and where such states come from: a run's replay, or a file."""
+"""Rewards of stored states, and where such states come from: a run's replay, clips, or a file."""
 
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+import h5py
 import numpy as np
 
 from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.data.clip_states import ClipStates
 from anima.data.files import read_json, verify
 from anima.data.offline import Offline
 from anima.data.states import States
 from anima.data.stored import Stored
+from anima.domains.domain import make_domain
 from anima.domains.task import Task, check_informative
 from anima.errors import BadInput
+from anima.motion.library import FORMAT, Library
 from anima.rotation import Array
 
 SAMPLES = 100_000  # states that a reward is computed on, as published
@@ -57,8 +61,13 @@ def sharpened(values: Array, count: float) -> Array:
 
 
 def open_states(path_or_name: Path | str) -> Source:
-    """States of a run (its newest whole checkpoint), a shipped model, or a file (.npz, HDF5 as published)."""
+    """States of a run (its newest whole checkpoint), a shipped model, a library's training clips, or a file
+    (.npz, HDF5 as published).
+    """
     path = find_model(path_or_name)
+    if is_library(path):
+        clips = Library.open(path, "train")
+        return ClipStates(clips, make_domain(clips.domain), clips.action)
     if not path.is_dir():
         return Offline(path)
     if not keeps_states(path):
@@ -70,6 +79,15 @@ def open_states(path_or_name: Path | str) -> Source:
     if "file" in saved:  # trained offline: the dataset's states
         return Offline(Path(saved["file"]))
     return Stored(path / "replay", saved)
+
+
+def is_library(path: Path) -> bool:
+    """Whether a file says that it is a motion library, of whatever version."""
+    try:
+        with h5py.File(path, "r") as file:
+            return str(file.attrs.get("format", "")).startswith(FORMAT.rstrip(" 0123456789"))
+    except OSError:  # no such file, or no HDF5
+        return False
 
 
 def keeps_states(path_or_name: Path | str) -> bool:

@@ -39,21 +39,29 @@ def ship(
     folder: Positional[Path],
     /,
     states: int = 18_000,
+    source: Path | None = None,
     seed: int = 0,
 ) -> None:
     """Make a model of a run's newest checkpoint: half precision, no optimizers, some states for rewards.
 
     Args:
-        run: the run; its library should still be where it was, to be described.
+        run: the run, whose library should still be where it was, to be described; or a model made of one,
+            to be given other states.
         folder: a new folder; its name is the model's.
-        states: how many states to keep, drawn uniformly from the run's replay.
+        states: how many states to keep.
+        source: run, motion library or file from which they are drawn uniformly; left out, the run's replay.
         seed: of that draw.
     """
-    if not (run / RECIPE).exists():
-        raise BadInput(f"{run} holds no run (it has no {RECIPE})")
-    agent: Any = checkpoint.load(run)
-    drawn = Prompter(agent, open_states(run), states, seed).states
-    write(folder, agent, drawn, provenance(run))
+    path = find_model(run)
+    if (path / RECIPE).exists():
+        told = provenance(path)
+    elif (path / PROVENANCE).exists():
+        told = read_json(path / PROVENANCE)
+    else:
+        raise BadInput(f"{run} holds no run (it has no {RECIPE}), nor a model made of one")
+    agent: Any = checkpoint.load(path)
+    drawn = Prompter(agent, open_states(source or path), states, seed).states
+    write(folder, agent, drawn, told | ({"states_of": source.name} if source else {}))
 
 
 def average(
