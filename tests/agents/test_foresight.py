@@ -8,6 +8,7 @@ from test_agents import SPACE
 from test_guided import Tracked, guided, moved
 from torch import Tensor
 
+from anima.agents.climbs import to_references
 from anima.agents.foresight import foresee, one_scale, slope_of
 from anima.agents.reference import choose_reference
 from anima.data.batch import Transitions
@@ -68,7 +69,7 @@ def test_being_lost_is_foreseen_of_clips_not_of_goals() -> None:
     agent = guided(foresight=3, practice=0, guide_goals=0.0, reach=1.0)
     online, _ = agent.draw(Ahead())
     reference = choose_reference(agent, online)
-    reward = agent.to_references(online.map_obs(agent.normalize), reference, slice(8)).args[5]
+    reward = to_references(agent, online.map_obs(agent.normalize), reference, slice(8)).args[5]
     _, goes_on = reward(0, torch.full((8, SPACE.obs), 50.0))
     follows = ~reference.to_goal[:8]
     assert (goes_on[follows] < 0.01).all() and (goes_on[~follows] == 1).all()
@@ -178,7 +179,7 @@ def test_references_advance_with_the_clip_and_goals_stay() -> None:
     online, _ = agent.draw(Ahead())
     reference = choose_reference(agent, online)
     assert online.extra["ahead"].shape == (8, 3 + 4, SPACE.obs)
-    climb = agent.to_references(online.map_obs(agent.normalize), reference, slice(8))
+    climb = to_references(agent, online.map_obs(agent.normalize), reference, slice(8))
     latents = climb.args[3]
     assert len(latents) == 4
     follows = ~reference.to_goal[:8]

@@ -72,6 +72,8 @@ def test_some_frames_of_long_segments_are_kept() -> None:
             assert (frames < start[:, None] + 6).all() and not within.all() and frames.min() == 0
         else:
             assert within.all() and (np.diff(frames, axis=1) >= 1).all()
+        assert segments.frame is not None and torch.equal(expert.obs[segments.frame], segments.obs)
+        assert torch.equal(segments.joined(segments).frame, segments.frame.repeat(2, 1))
 
 
 def test_actions_come_along() -> None:

@@ -5,7 +5,7 @@ follows, or a goal. The policy climbs the guide alone at first, some steps ahead
 world; then the values of FB-CPR come in, every term on one scale.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,14 +14,16 @@ import torch
 from torch import Tensor
 
 from anima.agents.agent import HELPED, Data, Tracking, agent
+from anima.agents.climbs import to_clips, to_references, to_rewards
 from anima.agents.fbcpr import FBCPR
-from anima.agents.foresight import Foreseen, Reward, Value, foresee, invertible, slope_of
+from anima.agents.foresight import invertible, slope_of
 from anima.agents.imitation import Shown, Teachers, follower_shows, learn_by_heart, lesson, shown
 from anima.agents.latent import kept_frames
 from anima.agents.player import to_numpy
 from anima.agents.random_rewards import SHARPNESS, random_rewards
-from anima.agents.reference import Reference, choose_reference, near
+from anima.agents.reference import Reference, choose_reference
 from anima.data.batch import Segments, Transitions
+from anima.errors import BadInput
 from anima.learners.critic import Critic
 from anima.learners.dynamics import Dynamics
 from anima.learners.learner import Fit, Loss, Metrics, at_once, together
@@ -31,11 +33,7 @@ from anima.sim.space import Space
 OWN = 16  # states of a body's own future that one latent encodes, as many as a reward prompt's window has
 FEW = 2  # frames learned from of a long segment, so that an update has many of them
 SAMPLED = 8192  # states over which B is evened out
-BLUR = 0.5  # distance over which being lost is foreseen, so that it has a slope
 MOMENTUM = 0.01  # of the running E[B Bᵀ]
-
-Climb = Callable[[], Foreseen]
-"""What the actor climbs in some rows, everything random about it already drawn"""
 
 
 @agent("guided")
@@ -57,6 +55,9 @@ class Guided(FBCPR):
         behavior: int = 0  # most of the clips' segments have so many frames, for latents that stay; 0: none
         lead: bool = False  # frames that lead to such a segment count as on their way to it
         cloning: float = 0.0  # pull toward the actions of clips, where these have some
+        mimicry: float = 0.0  # of coming near what clips show next, foreseen from their own frames, given a
+        # latent that stays: what clips show without actions is learned as behaviors
+        mimicry_kernel: float = 0.5  # the kernel there, where a body begins near
         teaching: float = 0.0  # pull toward the teacher's actions where a clip is followed; 0: no teachers
         goal_teaching: float = 0.0  # the same where a goal is sought; 0: the teacher is asked of clips alone
         lessons: int = 0  # first updates in which the policy imitates its teachers in all, and climbs nothing
@@ -85,6 +86,10 @@ class Guided(FBCPR):
             self.tracking = Tracking(config.tracking_share, config.reach)
             self.guide = Critic(space.obs, config.latent, space.action, config.guide, "guide")
             self.ready(self.guide, config.compile)
+        if config.mimicry > 0 and (config.foresight == 0 or config.guidance_weight == 0):
+            raise BadInput(
+                "mimicry is foreseen, and goes on as the guide says: set config.foresight and guidance_weight"
+            )
         if config.guidance_weight > 0 and config.foresight > 0:
             self.register_buffer("spread", torch.zeros(config.latent, config.latent))  # running E[B Bᵀ]
             self.dynamics = Dynamics(space.obs, space.action, config.dynamics)
@@ -103,6 +108,10 @@ class Guided(FBCPR):
             frames = online.extra["frame"][: c.batch // 2, 0].long()
             ahead = data.expert.ahead(frames.clamp(min=0), c.foresight + c.segment)
             online = replace(online, extra={**online.extra, "ahead": ahead})
+        if c.mimicry > 0:
+            assert expert.frame is not None
+            frames = expert.frame.flatten()[expert.by_turns()]
+            expert = replace(expert, ahead=data.expert.ahead(frames, c.foresight + c.segment))
         if c.imitation == 0 or not (online.extra["distance"] == HELPED).any():
             return online, expert
         return online, expert, data.replay.draw_where(c.batch // 2, generator, "distance", HELPED)
@@ -179,7 +188,7 @@ class Guided(FBCPR):
             imitated = shown(self, online, expert, expert_z, helped)
             if self.teachers is not None:
                 imitated |= follower_shows(self, self.teachers, online, reference)
-            metrics |= self.climb(online, reference, z, share, imitated)
+            metrics |= self.climb(online, reference, z, share, imitated, expert, expert_z)
         return metrics
 
     @property
@@ -205,37 +214,6 @@ class Guided(FBCPR):
         fits: list[Fit] = [partial(self.guide.fit, batch, to.z, to.reward, next_action, discount, to.next_z)]
         return [*fits, partial(self.dynamics.learn, online)] if self.config.foresight > 0 else fits
 
-    def to_references(self, online: Transitions, to: Reference, rows: slice) -> Climb:
-        """What the policy would come to near its references."""
-        c, pose = self.config, self.space.parts["pose"]
-        to_goal, latents, targets = to.to_goal[rows], [to.z[rows]], list[Tensor]()
-        if c.foresight > 0:
-            frames = online.extra["ahead"][rows]
-            with torch.no_grad():
-                embedded = self.embed(self.normalize(frames).flatten(0, 1)).view(*frames.shape[:2], -1)
-                windows = embedded.unfold(1, c.segment, 1).mean(-1)  # (rows, steps + 1, d)
-            for h in range(c.foresight):
-                z = self.project(windows[:, h + 1])
-                latents.append(torch.where(to_goal[:, None], to.z[rows], z))
-                targets.append(torch.where(to_goal[:, None], to.goal[rows], frames[:, h])[:, pose])
-
-        def reward(h: int, obs: Tensor) -> tuple[Tensor, Tensor]:
-            away = (self.normalize.undo(obs, pose) - targets[h]).norm(dim=-1)
-            return near(away, c.kernel), torch.sigmoid((c.reach - away) / BLUR).masked_fill(to_goal, 1.0)
-
-        return self.ahead_of(online.obs[rows], latents, reward, self.guide.value, c.guide_discount)
-
-    def to_rewards(self, online: Transitions, z: Tensor, rows: slice) -> Climb:
-        """What the policy would come to of the rewards that latents stand for."""
-        latents = [z[rows]] * (self.config.foresight + 1)
-        if self.config.foresight > 0:
-            weights = torch.linalg.solve(invertible(self.spread), z[rows].mT).mT
-
-        def implied(h: int, obs: Tensor) -> tuple[Tensor, float]:
-            return (self.embed(obs) * weights).sum(-1), 1.0
-
-        return self.ahead_of(online.obs[rows], latents, implied, self.measure.value, self.config.discount)
-
     @torch.no_grad()
     def moment(self, next_obs: Tensor) -> Tensor | None:
         if self.config.guidance_weight == 0 or self.config.foresight == 0:
@@ -245,13 +223,6 @@ class Guided(FBCPR):
         stays = self.config.measure.backward_rate == 0 and self.config.measure.pessimism == 0
         return invertible(self.spread) if stays else None
 
-    def ahead_of(
-        self, obs: Tensor, latents: list[Tensor], reward: Reward, value: Value, discount: float
-    ) -> Climb:
-        noise, world = [self.noise(z) for z in latents], self.dynamics if len(latents) > 1 else None
-        value = partial(value, pessimism=self.config.policy.pessimism)
-        return partial(foresee, self.policy, world, obs, latents, noise, reward, value, discount)
-
     def climb(
         self,
         online: Transitions,
@@ -259,34 +230,37 @@ class Guided(FBCPR):
         z: Tensor,
         share: float,
         imitated: Mapping[str, Shown],
+        expert: Segments,
+        expert_z: Tensor,
     ) -> Metrics:
         """Fit the policy: half of the rows to the guide, the others to FB-CPR's values once these count."""
         c, n = self.config, len(z)
         size = n // 4 if c.foresight > 0 else n if share == 0 else n // 2
         second = slice(n // 2, n // 2 + size)
-        climbs, weights = [self.to_references(online, reference, slice(size))], [c.guidance_weight]
+        terms = {"guide": (c.guidance_weight, to_references(self, online, reference, slice(size)))}
+        if c.mimicry > 0:
+            terms["mimicry"] = c.mimicry, to_clips(self, expert, expert_z)
         if share > 0:
-            climbs.append(self.to_rewards(online, z, second))
-            weights.append(share * c.task_weight)
-        elif c.foresight > 0:
-            climbs.append(self.to_references(online, reference, slice(size, 2 * size)))
-            weights.append(c.guidance_weight)
-        seen = at_once(*climbs)
-        states, latents = torch.cat([ahead.obs for ahead in seen]), torch.cat([ahead.z for ahead in seen])
+            terms["task"] = share * c.task_weight, to_rewards(self, online, z, second)
+        elif c.foresight > 0 and c.mimicry == 0:
+            rest = to_references(self, online, reference, slice(size, 2 * size))
+            terms["guide_too"] = c.guidance_weight, rest
+        seen = dict(zip(terms, at_once(*(climb for _, climb in terms.values())), strict=True))
+        states, latents = (torch.cat([getattr(by, key) for by in seen.values()]) for key in ("obs", "z"))
 
         def objective(obs: Tensor, z: Tensor, action: Tensor) -> Loss:
-            parts = action.split([len(ahead.obs) for ahead in seen])
-            climbed = action.new_zeros(())
-            for weight, ahead, part in zip(weights, seen, parts, strict=True):
-                climbed = climbed + weight / len(seen) * (ahead.slope * part).sum(-1).mean()
-            metrics = {"guide": seen[0].total.mean()}
+            parts = dict(zip(seen, action.split([len(by.obs) for by in seen.values()]), strict=True))
+            climbed, metrics = action.new_zeros(()), dict[str, Tensor]()
+            for name, ahead in seen.items():
+                climbed = climbed + terms[name][0] / len(seen) * (ahead.slope * parts[name]).sum(-1).mean()
+                metrics[name] = ahead.total.mean()
             if share > 0:
-                action = parts[1][:size]  # at states of the batch
+                action = parts["task"][:size]  # at states of the batch
                 at = action.detach().requires_grad_()
-                style = self.critic.value(online.obs[second], seen[1].z[:size], at, c.policy.pessimism)
+                style = self.critic.value(online.obs[second], seen["task"].z[:size], at, c.policy.pessimism)
                 slope = share * c.style_share / len(seen) * slope_of(style, at)
                 climbed = climbed + (slope * action).sum(-1).mean()
-                metrics |= {"task": seen[1].total.mean(), "style": style.mean()}
+                metrics["style"] = style.mean()
             for name, by in imitated.items():
                 away = (self.policy.actor(by.obs, by.z) - by.action).square().sum(-1).mean()
                 climbed = climbed - by.weight / 2 * away

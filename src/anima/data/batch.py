@@ -34,6 +34,8 @@ class Segments:
     next_obs: Tensor  # (k, L, O) what a latent encodes
     action: Tensor | None = None  # (k, l, A) taken at `obs`, only of action-labelled clips
     end: Tensor | None = None  # (k,) whether a helper leads there, where there is one
+    frame: Tensor | None = None  # (k, l) which of all clips' frames `obs` are
+    ahead: Tensor | None = None  # (k, H, O) raw: what follows one of these in its clip, see `by_turns`
 
     def map_obs(self, fn: Callable[[Tensor], Tensor]) -> "Segments":
         """The same segments with `fn` applied to both observations."""
@@ -41,8 +43,14 @@ class Segments:
 
     def joined(self, others: "Segments") -> "Segments":
         """These and others, of as many frames each."""
-        both = {name: [getattr(part, name) for part in (self, others)] for name in ("action", "end")}
+        both = {name: [getattr(part, name) for part in (self, others)] for name in ("action", "end", "frame")}
         optional = {name: torch.cat(x) for name, x in both.items() if x[0] is not None and x[1] is not None}
         return Segments(
             torch.cat([self.obs, others.obs]), torch.cat([self.next_obs, others.next_obs]), **optional
         )
+
+    def by_turns(self) -> Tensor:
+        """(k,) one row of each segment where all rows (k l, …) are in line: its first, second … in turn."""
+        k, length = self.obs.shape[:2]
+        each = torch.arange(k, device=self.obs.device)
+        return each * length + each % length

@@ -98,7 +98,7 @@ class Expert:
             some = some.clamp(max=start[:, None] + length - 1)
         action = None if self.actions is None else self.actions[some]
         end = None if self.ends is None else self.ends[rows + 1].all(1)
-        return Segments(self.obs[some], self.obs[rows + 1], action, end)
+        return Segments(self.obs[some], self.obs[rows + 1], action, end, some)
 
     def ahead(self, frames: Array | Tensor, length: int) -> Tensor:
         """(k, length, O) what the frames after those given (k,) sense; a clip's last frame stays."""

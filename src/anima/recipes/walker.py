@@ -152,28 +152,37 @@ def cloned() -> Recipe[Any]:
 
 
 def guided() -> Recipe[Any]:
-    """Guided FB-CPR that also clones the demonstrations' actions."""
+    """Guided FB-CPR that learns what demonstrations do by a model of the world: it is shown no action."""
     recipe = promptable("guided", latent=2 * LATENT)
     config, measure, policy = recipe.config, recipe.config.measure, recipe.config.policy
-    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=5e-4, moderation=0.01)
-    features = replace(measure, backward=replace(measure.backward, hidden_layers=2), backward_rate=0.0)
+    deeper = replace(policy, network=replace(policy.network, hidden_layers=3), rate=QUICK, moderation=0.01)
+    features = replace(
+        measure,
+        forward=replace(measure.forward, members=1),
+        backward=replace(measure.backward, hidden_layers=2),
+        backward_rate=0.0,
+        slow_rate=FOLLOWING,
+    )
     config = replace(
         config,
         guide=config.critic,
         measure=features,
-        policy=deeper,
+        policy=replace(deeper, slow_rate=0.002),
+        style=replace(config.style, hidden_layers=2, latent_scale=FAINT),
         behavior=LASTING,
         lead=True,
-        batch=2 * BATCH,
+        foresight=8,
+        mimicry=1.0,
         guidance_weight=0.3,
-        cloning=100.0,
-        imitation=2.0,
-        tracking_share=0.5,
+        imitation=0.0,
+        tracking_share=0.75,
         guide_goals=0.5,
         kernel=1.1,
         reach=2.7,
-        alone=12_000,
-        delay=1,
+        practice=300,
+        alone=30_000,
+        haste=2.0,
+        delay=3,
         fitting=3_000,
         ramp=5_000,
     )
