@@ -1,6 +1,7 @@
 """Reward prompts that look for states in clips, instead of an agent's own experience."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import anima
 from anima.cli import main
 from anima.data.files import read_json
 from anima.data.states import EVERY
+from anima.data.stored import Stored
 from anima.errors import BadInput
 from anima.motion.library import Entry, embedded_library, write_library
 from anima.prompting.prompt import Prompter
@@ -51,6 +53,20 @@ def test_windows_of_clips_lie_within_one(tmp_path: Path) -> None:
     windows = {tuple(x) for x in (512 * states.qpos[:, 0]).reshape(100, 3).astype(int).tolist()}
     whole = {(x, x + EVERY, x + 2 * EVERY) for x in range(1, 4)}
     assert windows == whole | {(101, 102, 102)}  # too short a clip has one, cut at its end
+
+
+def test_a_runs_own_prompts_may_look_through_its_clips(run_folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(run_folder, run)
+    assert isinstance(open_states(run), Stored)
+    told = read_json(run / "recipe.json")
+    told["recipe"]["config"]["reward_clips"] = True
+    told["recipe"]["library"] = str(moving_clips(tmp_path / "lib.h5"))
+    (run / "recipe.json").write_text(json.dumps(told))
+    assert len(open_states(run).states(100, np.random.default_rng(0))) == 13
+    told["recipe"].update(library="", domain="walker")  # those that come with the domain
+    (run / "recipe.json").write_text(json.dumps(told))
+    assert open_states(run).states(100, np.random.default_rng(0)).qpos.shape == (100, 9)
 
 
 def test_clips_that_cannot_serve_a_prompt_are_refused(run_folder: Path, tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import small_run
 
 from anima.agents import agent_names
 from anima.cli import main
+from anima.data.clip_states import ClipStates
 from anima.errors import BadInput
 from anima.recipes import RECIPES
-from anima.recipes.recipe import build, check, from_json
+from anima.recipes.recipe import build, check, evaluations, from_json
 
 # Tables of the paper's appendix: general training, prioritization, architectures, discriminator, FB-CPR.
 PUBLISHED: dict[str, Any] = {
@@ -196,3 +198,19 @@ def test_a_recipe_or_a_run_must_be_named(capsys: Any) -> None:
     with pytest.raises(SystemExit):
         main(["train"])
     assert "paper.fbcpr" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("through", [False, True])
+def test_prompts_while_training_look_where_those_after_it_do(through: bool, tmp_path: Path) -> None:
+    recipe = small_run.recipe(tasks="reach-0-0")
+    recipe = replace(recipe, config=replace(recipe.config, reward_clips=through))
+    agent, data, collector = build(recipe, tmp_path)
+    *_, scores = evaluations(recipe, data, collector)
+    subject = scores.subject(agent)  # type: ignore[attr-defined]
+    source = subject.source  # type: ignore[attr-defined]
+    assert isinstance(source, ClipStates) == through
+    if through:
+        clips = data.expert.clips
+        assert len(subject.states) == int(sum(clips.lengths)) - len(clips.lengths)
+    else:
+        assert source is data.replay

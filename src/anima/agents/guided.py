@@ -58,6 +58,7 @@ class Guided(FBCPR):
         mimicry: float = 0.0  # of coming near what clips show next, foreseen from their own frames, given a
         # latent that stays: what clips show without actions is learned as behaviors
         mimicry_kernel: float = 0.5  # the kernel there, where a body begins near
+        reward_clips: bool = False  # reward prompts look through the states of its clips, not its experience
         teaching: float = 0.0  # pull toward the teacher's actions where a clip is followed; 0: no teachers
         goal_teaching: float = 0.0  # the same where a goal is sought; 0: the teacher is asked of clips alone
         lessons: int = 0  # first updates in which the policy imitates its teachers in all, and climbs nothing

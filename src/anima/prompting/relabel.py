@@ -16,7 +16,7 @@ from anima.data.stored import Stored
 from anima.domains.domain import make_domain
 from anima.domains.task import Task, check_informative
 from anima.errors import BadInput
-from anima.motion.library import FORMAT, Library
+from anima.motion.library import FORMAT, Library, embedded_library
 from anima.rotation import Array
 
 SAMPLES = 100_000  # states that a reward is computed on, as published
@@ -61,24 +61,37 @@ def sharpened(values: Array, count: float) -> Array:
 
 
 def open_states(path_or_name: Path | str) -> Source:
-    """States of a run (its newest whole checkpoint), a shipped model, a library's training clips, or a file
-    (.npz, HDF5 as published).
+    """States of a run (its newest whole checkpoint's, or of its clips if config.reward_clips says so), a
+    shipped model, a library's training clips, or a file (.npz, HDF5 as published).
     """
     path = find_model(path_or_name)
-    if is_library(path):
-        clips = Library.open(path, "train")
-        return ClipStates(clips, make_domain(clips.domain), clips.action)
     if not path.is_dir():
-        return Offline(path)
+        return open_clip_states(path) if is_library(path) else Offline(path)
     if not keeps_states(path):
         raise BadInput(f"{path} keeps no stored states for a reward prompt; name a file of them (--states)")
     if (path / STATES).exists():
         verify(path)
         return Offline(path / STATES)
+    if (library := prompted_by(path)) is not None:
+        return open_clip_states(library)
     saved = read_json(newest_whole(path) / "state.json")["replay"]
     if "file" in saved:  # trained offline: the dataset's states
         return Offline(Path(saved["file"]))
     return Stored(path / "replay", saved)
+
+
+def open_clip_states(library: Path) -> ClipStates:
+    """States of a library's training clips."""
+    clips = Library.open(library, "train")
+    return ClipStates(clips, make_domain(clips.domain), clips.action)
+
+
+def prompted_by(run: Path) -> Path | None:
+    """The library whose clips a run's reward prompts look through; None where its own experience serves."""
+    recipe = read_json(run / "recipe.json").get("recipe", {})
+    if not recipe.get("config", {}).get("reward_clips", False):
+        return None
+    return Path(recipe["library"]) if recipe["library"] else embedded_library(recipe["domain"])
 
 
 def is_library(path: Path) -> bool:

@@ -13,6 +13,7 @@ from anima.agents.config import from_dict
 from anima.agents.experts import Experts
 from anima.agents.player import Subject
 from anima.agents.td3 import TD3
+from anima.data.clip_states import ClipStates
 from anima.data.expert import Expert
 from anima.data.files import read_json
 from anima.data.offline import Offline
@@ -221,7 +222,10 @@ def evaluations(recipe: Recipe[Any], data: Data, collector: Collector | None) ->
     def who(agent: Any) -> Subject:
         if recipe.family:
             return Told(domain, {recipe.family: agent})
-        return Prompter(agent, data.replay, SAMPLES)
+        if not getattr(recipe.config, "reward_clips", False):
+            return Prompter(agent, data.replay, SAMPLES)
+        action = None if data.expert.actions is None else data.expert.actions.numpy()
+        return Prompter(agent, ClipStates(data.expert.clips, domain, action), SAMPLES)
 
     if recipe.tasks:
         asked.append(Scores(domain, who, recipe.tasks.split(), trials))

@@ -173,6 +173,7 @@ def guided() -> Recipe[Any]:
         lead=True,
         foresight=8,
         mimicry=1.0,
+        reward_clips=True,
         guidance_weight=0.3,
         imitation=0.0,
         tracking_share=0.75,
