@@ -69,6 +69,28 @@ def test_a_runs_own_prompts_may_look_through_its_clips(run_folder: Path, tmp_pat
     assert open_states(run).states(100, np.random.default_rng(0)).qpos.shape == (100, 9)
 
 
+def test_clips_of_the_package_are_named_not_kept(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("anima.motion.library.DOMAINS", tmp_path)
+    (tmp_path / "pointmass").mkdir()
+    library = moving_clips(tmp_path / "pointmass" / "motions.h5")
+    main(["ship", str(run_folder), str(tmp_path / "mini"), "--source", str(library)])
+    main(["ship", str(tmp_path / "mini"), str(tmp_path / "again")])
+    expected = open_states(library).states(100, np.random.default_rng(0))
+    for name in ("mini", "again"):
+        assert not (tmp_path / name / "states.npz").exists()
+        assert "states" not in read_json(tmp_path / name / "provenance.json")
+        states = open_states(tmp_path / name).states(100, np.random.default_rng(0))
+        assert np.array_equal(states.obs, expected.obs)
+    main(["prompt", str(tmp_path / "mini"), "--reward", "clip(x * 20, 0, 1)", "--steps", "5"])
+    assert "return over 5 steps" in capsys.readouterr().out
+    still = np.zeros((5, 2))
+    write_library(library, [Entry("other", 5)], lambda entry: (still, still), "pointmass", 10.0)
+    with pytest.raises(BadInput, match="other clips than those that come with the pointmass"):
+        open_states(tmp_path / "mini")
+
+
 def test_clips_that_cannot_serve_a_prompt_are_refused(run_folder: Path, tmp_path: Path) -> None:
     still = np.zeros((1, 2))
     write_library(tmp_path / "one.h5", [Entry("one", 1)], lambda entry: (still, still), "pointmass", 10.0)

@@ -7,7 +7,7 @@ from typing import Protocol
 import h5py
 import numpy as np
 
-from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.agents.checkpoint import CLIPS, STATES, find_model, newest_whole
 from anima.data.clip_states import ClipStates
 from anima.data.files import read_json, verify
 from anima.data.offline import Offline
@@ -19,6 +19,7 @@ from anima.errors import BadInput
 from anima.motion.library import FORMAT, Library, embedded_library
 from anima.rotation import Array
 
+RECIPE = "recipe.json"  # of a run
 SAMPLES = 100_000  # states that a reward is computed on, as published
 STEEPEST = 1e4  # the largest exponent of a softmax that is tried, …
 HALVINGS = 40  # … and how often it is halved
@@ -87,8 +88,17 @@ def open_clip_states(library: Path) -> ClipStates:
 
 
 def prompted_by(run: Path) -> Path | None:
-    """The library whose clips a run's reward prompts look through; None where its own experience serves."""
-    recipe = read_json(run / "recipe.json").get("recipe", {})
+    """The library whose clips a run's or a model's reward prompts look through; None where there is none."""
+    if (run / CLIPS).exists():
+        verify(run)
+        told = read_json(run / CLIPS)
+        library = embedded_library(told["domain"])
+        if library is None or Library.open(library).hash != told["library"]:
+            raise BadInput(
+                f"{run} is prompted through other clips than those that come with {told['domain']}"
+            )
+        return library
+    recipe = read_json(run / RECIPE).get("recipe", {}) if (run / RECIPE).exists() else {}
     if not recipe.get("config", {}).get("reward_clips", False):
         return None
     return Path(recipe["library"]) if recipe["library"] else embedded_library(recipe["domain"])
@@ -106,7 +116,7 @@ def is_library(path: Path) -> bool:
 def keeps_states(path_or_name: Path | str) -> bool:
     """Whether a model comes with states for reward prompts."""
     path = find_model(path_or_name)
-    return (path / "checkpoints").is_dir() or (path / STATES).exists()
+    return (path / "checkpoints").is_dir() or (path / STATES).exists() or (path / CLIPS).exists()
 
 
 def data_hash(states: States) -> str:

@@ -13,7 +13,7 @@ import torch
 from tyro.conf import Positional
 
 from anima.agents import checkpoint
-from anima.agents.checkpoint import STATES, find_model, newest_whole
+from anima.agents.checkpoint import CLIPS, STATES, find_model, newest_whole
 from anima.agents.latent import other_latents
 from anima.data.files import read_json, seal, sync_folder, verify, write_json
 from anima.data.offline import save_states
@@ -22,9 +22,9 @@ from anima.errors import BadInput
 from anima.evaluation.report import summary_rows
 from anima.evaluation.results import read_folder
 from anima.evaluation.trials import Result
-from anima.motion.library import Library
+from anima.motion.library import Library, embedded_library
 from anima.prompting.prompt import Prompter, domain_of, model_hash
-from anima.prompting.relabel import open_states
+from anima.prompting.relabel import open_states, prompted_by
 from anima.recipes.demonstrations import DEMONSTRATIONS
 from anima.recipes.recipe import SPLIT, Recipe, find_library, from_json
 from anima.training.log import read_rows
@@ -49,7 +49,8 @@ def ship(
             to be given other states.
         folder: a new folder; its name is the model's.
         states: how many states to keep.
-        source: run, motion library or file from which they are drawn uniformly; left out, the run's replay.
+        source: run, motion library or file from which they are drawn uniformly; left out, the run's replay,
+            or its clips if config.reward_clips says so. Of clips that come with the package none are kept.
         seed: of that draw.
     """
     path = find_model(run)
@@ -60,8 +61,14 @@ def ship(
     else:
         raise BadInput(f"{run} holds no run (it has no {RECIPE}), nor a model made of one")
     agent: Any = checkpoint.load(path)
-    drawn = Prompter(agent, open_states(source or path), states, seed).states
-    write(folder, agent, drawn, told | ({"states_of": source.name} if source else {}))
+    library = source or prompted_by(path)
+    told = {key: value for key, value in told.items() if key != "states"}  # of a model: those it had
+    told |= {"states_of": library.name} if library else {}
+    comes_along = embedded_library(domain_of(agent).name)
+    if library and comes_along and library.resolve() == comes_along.resolve():
+        write(folder, agent, None, told)
+    else:
+        write(folder, agent, Prompter(agent, open_states(source or path), states, seed).states, told)
 
 
 def average(
@@ -109,11 +116,15 @@ def average(
         {"model": folder.name, "share": round(float(share), 4), **read_json(folder / PROVENANCE)}
         for folder, share in zip(folders, weights, strict=True)
     ]
-    write(out, last, Prompter(last, open_states(folders[-1])).states, {"average": made_of})
+    clips = (folders[-1] / CLIPS).exists()
+    states = None if clips else Prompter(last, open_states(folders[-1])).states
+    write(out, last, states, {"average": made_of})
 
 
-def write(folder: Path, agent: Any, states: States, told: dict[str, Any]) -> None:
-    """Write a whole model or nothing: networks, states for reward prompts, how it came about."""
+def write(folder: Path, agent: Any, states: States | None, told: dict[str, Any]) -> None:
+    """Write a whole model or nothing: networks, how it came about, and states for reward prompts, or, where
+    there are none, the name of the clips of the package that have them.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"{folder} is not empty; give a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -121,10 +132,17 @@ def write(folder: Path, agent: Any, states: States, told: dict[str, Any]) -> Non
     try:
         beside.mkdir()
         checkpoint.write_model(agent, beside)
-        save_states(beside / STATES, states, domain_of(agent).name)
+        domain = domain_of(agent).name
+        if states is None:
+            library = embedded_library(domain)
+            assert library is not None
+            write_json(beside / CLIPS, {"domain": domain, "library": Library.open(library).hash})
+        else:
+            save_states(beside / STATES, states, domain)
+            told = told | {"states": len(states)}
         seal(beside)
         weights = model_hash(checkpoint.load(beside))
-        write_json(beside / PROVENANCE, {"weights": weights, **told, "states": len(states)})
+        write_json(beside / PROVENANCE, {"weights": weights, **told})
         seal(beside)
         beside.rename(folder)
         sync_folder(folder.parent)
