@@ -95,7 +95,8 @@ def prompted_by(run: Path) -> Path | None:
         library = embedded_library(told["domain"])
         if library is None or Library.open(library).hash != told["library"]:
             raise BadInput(
-                f"{run} is prompted through other clips than those that come with {told['domain']}"
+                f"{run} was made for other clips than those that come with the {told['domain']}: "
+                "make it anew, or name states (--states)"
             )
         return library
     recipe = read_json(run / RECIPE).get("recipe", {}) if (run / RECIPE).exists() else {}
