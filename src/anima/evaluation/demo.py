@@ -76,8 +76,8 @@ PROMPTS: dict[str, tuple[Prompt, ...]] = {
         ),
         Prompt(
             "goal",
-            "pose-068_from_pose-137@39",
-            "Left the pose it is told, on its head; right the body: does it get there, and stay?",
+            "pose-059",
+            "Left the pose it is told, on its knees, unseen in training; right the body: does it stay?",
         ),
         Prompt(
             "motion",
