@@ -83,6 +83,8 @@ def test_clips_of_the_package_are_named_not_kept(
         assert "states" not in read_json(tmp_path / name / "provenance.json")
         states = open_states(tmp_path / name).states(100, np.random.default_rng(0))
         assert np.array_equal(states.obs, expected.obs)
+    main(["average", str(tmp_path / "mini"), str(tmp_path / "again"), "--out", str(tmp_path / "mean")])
+    assert read_json(tmp_path / "mean" / "states.json") == read_json(tmp_path / "mini" / "states.json")
     main(["prompt", str(tmp_path / "mini"), "--reward", "clip(x * 20, 0, 1)", "--steps", "5"])
     assert "return over 5 steps" in capsys.readouterr().out
     still = np.zeros((5, 2))

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 DESCRIPTION, TENSORS = "agent.json", "agent.safetensors"
 STATES = "states.npz"  # a shipped model's, for reward prompts, …
 CLIPS = "states.json"  # … or the clips of the package that have them
+RECIPE = "recipe.json"  # a run's
 MODELS = Path(str(files("anima"))) / "models"  # those that come with the package
 FORMAT = 1  # of these files; a reader refuses those of a later one
 

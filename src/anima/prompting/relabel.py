@@ -7,7 +7,7 @@ from typing import Protocol
 import h5py
 import numpy as np
 
-from anima.agents.checkpoint import CLIPS, STATES, find_model, newest_whole
+from anima.agents.checkpoint import CLIPS, RECIPE, STATES, find_model, newest_whole
 from anima.data.clip_states import ClipStates
 from anima.data.files import read_json, verify
 from anima.data.offline import Offline
@@ -19,7 +19,6 @@ from anima.errors import BadInput
 from anima.motion.library import FORMAT, Library, embedded_library
 from anima.rotation import Array
 
-RECIPE = "recipe.json"  # of a run
 SAMPLES = 100_000  # states that a reward is computed on, as published
 STEEPEST = 1e4  # the largest exponent of a softmax that is tried, …
 HALVINGS = 40  # … and how often it is halved

@@ -116,8 +116,7 @@ def average(
         {"model": folder.name, "share": round(float(share), 4), **read_json(folder / PROVENANCE)}
         for folder, share in zip(folders, weights, strict=True)
     ]
-    clips = (folders[-1] / CLIPS).exists()
-    states = None if clips else Prompter(last, open_states(folders[-1])).states
+    states = None if prompted_by(folders[-1]) else Prompter(last, open_states(folders[-1])).states
     write(out, last, states, {"average": made_of})
 
 

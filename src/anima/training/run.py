@@ -23,6 +23,7 @@ from torch import Tensor
 
 from anima.agents import checkpoint
 from anima.agents.agent import Agent
+from anima.agents.checkpoint import RECIPE
 from anima.data.expert import Expert
 from anima.data.files import read_arrays, read_json, seal, sync_folder, write_arrays, write_json
 from anima.errors import BadInput
@@ -31,7 +32,6 @@ from anima.training.collect import Collector
 
 log = logging.getLogger(__name__)
 KEPT = 2  # checkpoints: should the newest get damaged, the one before is used
-RECIPE = "recipe.json"
 
 
 class Run:
